@@ -6,7 +6,8 @@
 // 3. Walk back along what depends on `wrt` (ir/autodiff/ReverseMode.h).
 // 4. A value of `wrt` that the loss does not depend on has the gradient 0.
 // 5. Warn of selects below which a gradient may be NaN (ir/autodiff/LostMasks.h).
-// 6. Last, in all functions: each `tsr.stop` is its operand.
+// 6. All that was built, in repeats too, belongs to the backward pass (`tsr.pass`).
+// 7. Last, in all functions: each `tsr.stop` is its operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,6 +74,7 @@ static void differentiate(GradientOp gradient, llvm::StringSet<> &told) {
     Value found = reverse.getGradient(i);
     result.replaceAllUsesWith(found ? found : builder.constant(0, tensorType(result)));
   }
+  setStepPassBetween(seed.getDefiningOp(), gradient, StepPass::Backward); // 6.
   gradient.erase();
 }
 
@@ -98,7 +100,7 @@ struct DifferentiatePass : tessera::impl::DifferentiatePassBase<DifferentiatePas
       }
       differentiate(gradient, told);
     }
-    removeStops(getOperation()); // 6.
+    removeStops(getOperation()); // 7.
   }
 };
 } // namespace

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/analysis/StepPasses.h"
 #include "passes/fusion/Kernels.h"
 #include "passes/fusion/Prepare.h"
 
@@ -42,6 +43,7 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
     absorbGelus(module);
     splitLargeReductions(module);
     separateStoredConstants(module);
+    inheritStepPasses(module); // of the ops that are new
     SmallVector<Block *> blocks;
     module.walk([&](Operation *op) {
       if (isa<RepeatOp, func::FuncOp>(op)) blocks.push_back(&op->getRegion(0).front());

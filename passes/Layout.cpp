@@ -46,6 +46,7 @@ static void decomposeComposites(ModuleOp module) {
            part = part->getNextNode()) {
         if (!part->hasAttr(attrs::name)) part->setAttr(attrs::name, builder.getStringAttr(name));
         if (isa<ContractOp>(part)) copyPrecision(op, part);
+        copyNotes(op, part);
       }
       op->replaceAllUsesWith(values);
       op->erase();
@@ -85,7 +86,7 @@ static void insertReorders(const LayoutPlan &plan, int64_t &count) {
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfterValue(value);
       auto reorder = ReorderOp::create(builder, change.use->getOwner()->getLoc(), change.type, value);
-      if (Operation *op = value.getDefiningOp()) copyUserName(op, reorder);
+      if (Operation *op = value.getDefiningOp()) copyNotes(op, reorder);
       reordered = reorder;
       ++count;
     }

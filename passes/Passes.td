@@ -308,8 +308,9 @@ def VerifyPhasePass : Tsr_ModulePass<"tsr-verify-phase"> {
   let summary = "checks what must hold after a phase, and records the phase in tsr.phase";
   let description = [{
     The last pass of each phase. It checks the invariants that docs/ir.md lists for this phase and all earlier ones, and
-    sets `tsr.phase` on the module, so that a dump says where compilation resumes. It changes nothing else. A failure is
-    a bug of the compiler, or a fault in a module that was written by hand.
+    sets `tsr.phase` on the module, so that a dump says where compilation resumes. From `differentiate` on it marks ops
+    whose pass of the step follows from the dataflow (`tsr.pass`). It changes nothing else. A failure is a bug of the
+    compiler, or a fault in a module that was written by hand.
   }];
   let options = [Option<"phase", "phase", "std::string", "", "the phase that has just run">];
 }

@@ -31,11 +31,14 @@ static bool isBeforeDifferentiate(ModuleOp module) {
 
 namespace {
 /// The replacement of an op inherits its name, so that dumps and kernels show the user's names. Ops that a pattern
-/// creates are exempt from reduced precision if the op that it matched is.
+/// creates belong to the pass of the op that it matched, and are exempt from reduced precision if that is.
 struct LabelKeeper : RewriterBase::Listener {
-  void notifyPatternBegin(const Pattern &, Operation *op) override { precision = op->getAttr(attrs::precision); }
-  void notifyPatternEnd(const Pattern &, LogicalResult) override { precision = {}; }
+  void notifyPatternBegin(const Pattern &, Operation *op) override {
+    precision = op->getAttr(attrs::precision), pass = stepPass(op);
+  }
+  void notifyPatternEnd(const Pattern &, LogicalResult) override { precision = {}, pass = StepPass::Forward; }
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (pass > stepPass(op)) setStepPass(op, pass);
     if (precision && !op->hasTrait<OpTrait::ConstantLike>()) op->setAttr(attrs::precision, precision);
   }
   void notifyOperationReplaced(Operation *op, ValueRange replacement) override {
@@ -44,6 +47,7 @@ struct LabelKeeper : RewriterBase::Listener {
   }
 
   Attribute precision; ///< of the op that a pattern works on
+  StepPass pass = StepPass::Forward;
 };
 } // namespace
 

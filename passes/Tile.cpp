@@ -63,8 +63,7 @@ static void moveIntoTiledOp(const TileGroup &group) {
                                builder.getStrArrayAttr(group.parallelAxes), builder.getStrArrayAttr(group.serialAxes),
                                group.axes.rows.getName(), group.axes.columns.getName(), limit(group.band.lower),
                                limit(group.band.upper));
-  for (Operation *member : group.ops)
-    if (StringRef name = userName(member); !name.empty()) copyUserName(member, tiled);
+  for (Operation *member : group.ops) copyNotes(member, tiled);
   Block &body = tiled.getBody().emplaceBlock();
   for (auto [from, to] : llvm::zip(results, tiled.getResults()))
     from.replaceUsesWithIf(to, [&](OpOperand &use) { return !isMember(use.getOwner()); });

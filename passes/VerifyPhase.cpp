@@ -1,10 +1,15 @@
 //===- VerifyPhase.cpp - what must hold after each phase ------------------===//
+//
+// First the ops get the marks that follow from the dataflow (`tsr.pass`, passes/analysis/StepPasses.h).
+//
+//===----------------------------------------------------------------------===//
 
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
 #include "ir/program/VerifyProgram.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
+#include "passes/analysis/StepPasses.h"
 #include "passes/fusion/VerifyKernels.h"
 #include "passes/layout/VerifyLayout.h"
 #include "passes/memory/VerifyPlaces.h"
@@ -89,6 +94,7 @@ namespace {
 struct VerifyPhasePass : tessera::impl::VerifyPhasePassBase<VerifyPhasePass> {
   using Base::Base;
   void runOnOperation() override {
+    if (phaseIndex(phase) >= phaseIndex("differentiate")) inheritStepPasses(getOperation());
     if (failed(verifyAfter(getOperation(), phase))) return signalPassFailure();
     getOperation()->setAttr(attrs::phase, StringAttr::get(&getContext(), phase));
   }

@@ -14,6 +14,7 @@
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
 #include "tools/PhaseWarnings.h"
+#include "tools/PlanText.h"
 #include "tools/ProgramCache.h"
 #include "tools/ProgramPlan.h"
 #include "tools/Report.h"
@@ -411,7 +412,7 @@ int tessera::runPlan(const CommandOptions &options) {
   std::string before = moduleText(module);
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
   if (failed(manifest)) return failedOn(before, options, dumps.getProblem());
-  results() << describePlan(*manifest, arenaLowerBound(module), options.verbose);
+  results() << describePlan(*manifest, {arenaLowerBound(module), memoryByKindText(module), options.verbose});
   return ExitDone;
 }
 

@@ -63,14 +63,14 @@ static std::string describeBuffers(const Manifest &manifest, bool listsAll) {
   size_t count = listsAll ? manifest.buffers.size() : std::min(largestBuffers, manifest.buffers.size());
   for (size_t i = 0; i < count; ++i) {
     const BufferSpec &buffer = manifest.buffers[i];
-    text += fmt::format("  {:>14}  {:<10} {:<9} {} {}{}{}\n", mebibytes(buffer.bytes), buffer.kind, buffer.entry,
+    text += fmt::format("  {:>14}  {:<11} {:<9} {} {}{}{}\n", mebibytes(buffer.bytes), buffer.kind, buffer.entry,
                         buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
   }
   return text;
 }
 
-std::string tessera::describePlan(const std::string &manifestText, int64_t liveBytes, bool listsAllBuffers) {
+std::string tessera::describePlan(const std::string &manifestText, const PlanDetails &details) {
   Manifest manifest = parseManifest(manifestText);
-  return describeSizes(manifest, liveBytes) + describeMemory(manifest) + describeDisk(manifest) +
-         describeBuffers(manifest, listsAllBuffers);
+  return describeSizes(manifest, details.liveBytes) + describeMemory(manifest) + describeDisk(manifest) +
+         details.memoryByKind + describeBuffers(manifest, details.listsAllBuffers);
 }

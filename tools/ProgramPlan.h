@@ -8,10 +8,16 @@
 
 namespace tessera {
 
+/// What a plan says beside the manifest.
+struct PlanDetails {
+  int64_t liveBytes = 0;        ///< the bound that no arena can be below
+  std::string memoryByKind;     ///< PlanText.h
+  bool listsAllBuffers = false; ///< else the largest ones
+};
+
 /// What a program with this manifest needs, as text: parameters, state, arena, the memory that it takes while it
-/// trains, its checkpoints, and its largest buffers, or all of them. Reads the data that the model names, if there
-/// are any. `liveBytes`: the bound that no arena can be below.
-std::string describePlan(const std::string &manifest, int64_t liveBytes, bool listsAllBuffers);
+/// trains, its checkpoints and its buffers. Reads the data that the model names, if there are any.
+std::string describePlan(const std::string &manifest, const PlanDetails &details);
 
 } // namespace tessera
 

@@ -43,9 +43,10 @@ private:
   /// Enters a kernel that computes contractions. Returns its number.
   uint32_t addContraction(const EmittedKernel &kernel, ArrayRef<ContractOp> contractions) {
     SmallVector<Operation *> ops(contractions.begin(), contractions.end());
-    return kernels.add(kernel, workOf(contractions), originOf(ops), function.getName(), runsPerCall(ops.front()));
+    return kernels.add(kernel, workOf(contractions), originOf(ops), siteOf(ops));
   }
   KernelOrigin originOf(ArrayRef<Operation *> ops) const;
+  CallSite siteOf(ArrayRef<Operation *> ops);
   /// Places the result, and copies what the contraction adds to into it.
   LogicalResult prepareResult(ContractOp op);
   LogicalResult emitRepeat(RepeatOp op);
@@ -107,6 +108,13 @@ KernelOrigin EntryEmitter::originOf(ArrayRef<Operation *> ops) const {
   return origin;
 }
 
+/// Kernels that run together belong to the pass of the last one.
+CallSite EntryEmitter::siteOf(ArrayRef<Operation *> ops) {
+  CallSite site{function.getName(), runsPerCall(ops.front())};
+  for (Operation *op : ops) site.pass = std::max(site.pass, stepPass(op));
+  return site;
+}
+
 /// The alignment of a place in every iteration, in bytes.
 static int64_t alignmentOf(PlaceAttr place) {
   int64_t divisor = place.getOffset();
@@ -130,7 +138,7 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
   KernelWork share = workOf(ops).dividedBy(static_cast<int64_t>(emitted->size()));
   for (auto [i, kernel] : llvm::enumerate(*emitted)) {
     bool isPart = i + 1 < emitted->size();
-    uint32_t number = kernels.add(kernel, share, originOf(ops), function.getName(), runsPerCall(first), isPart);
+    uint32_t number = kernels.add(kernel, share, originOf(ops), siteOf(ops), isPart);
     code.callKernel(kernel, number, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
   }
   return success();
@@ -181,7 +189,7 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
     code.callKernel(*kernel, addContraction(*kernel, {op}), {address(a), address(b), bias, result});
     return success();
   }
-  FailureOr<GemmCall> call = gemms.add(op, *description, function.getName(), runsPerCall(op));
+  FailureOr<GemmCall> call = gemms.add(op, *description, siteOf({op}));
   if (failed(call)) return failure();
   Value aux = isGrad ? Value(op.getAux()) : Value(op.getExtra());
   auto alignment = [&](Value value) { return value ? alignmentOf(places.lookup(value)) : 0; };

@@ -20,12 +20,12 @@ static runtime::GemmSpec forRuntime(const ContractionGemm &d) {
   return result;
 }
 
-FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, StringRef function, int64_t runs) {
+FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, const CallSite &site) {
   description.tf32 = library.tf32 && !staysInF32(op) && description.a.type == ElementType::F32;
   Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
     if (entry.description == description) {
-      entry.calls[function] += runs;
+      entry.calls.add(site);
       return GemmCall{static_cast<uint32_t>(i), a, b};
     }
   runtime::GemmPlan plan{"", deviceWorkspace, "cublasLt", false};
@@ -40,7 +40,7 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, S
   if (auto reason = op->getAttrOfType<StringAttr>(attrs::unaligned)) entry.unaligned = reason.str();
   entry.scratchBytes = plan.scratchBytes;
   entry.implementation = plan.implementation;
-  entry.calls[function] = runs;
+  entry.calls.add(site);
   entries.push_back(std::move(entry));
   return GemmCall{static_cast<uint32_t>(entries.size() - 1), a, b};
 }

@@ -4,7 +4,7 @@
 #define TESSERA_CODEGEN_PROGRAM_GEMMTABLE_H
 
 #include "codegen/Backend.h"
-#include "llvm/ADT/MapVector.h"
+#include "codegen/program/CallCounts.h"
 #include <array>
 
 namespace tessera {
@@ -29,16 +29,14 @@ public:
     std::array<int64_t, 3> alignments{};
     /// The number of the kernel that computes the epilogue if the library cannot.
     std::optional<uint32_t> epilogueKernel;
-    /// How often each entry function calls it.
-    llvm::MapVector<llvm::StringRef, int64_t> calls;
+    CallCounts calls;
   };
 
   /// `threads`: with which the program will run. The workspace of a library on the host depends on them.
   GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
-  /// Enters `runs` calls of a contraction in `function`. Fails with a message on the op if the library cannot compute
-  /// it.
-  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, llvm::StringRef function, int64_t runs);
+  /// Enters calls of a contraction. Fails with a message on the op if the library cannot compute it.
+  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, const CallSite &site);
 
   /// Enters the alignments of c, `aux` and the bias in a call of an entry with an epilogue.
   void addAlignments(uint32_t entry, std::array<int64_t, 3> alignments);

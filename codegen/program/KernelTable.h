@@ -4,8 +4,8 @@
 #define TESSERA_CODEGEN_PROGRAM_KERNELTABLE_H
 
 #include "codegen/Backend.h"
+#include "codegen/program/CallCounts.h"
 #include "passes/cost/KernelWork.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <string>
 
@@ -24,8 +24,7 @@ public:
     EmittedKernel kernel;
     KernelWork work;     ///< of one call
     KernelOrigin origin; ///< of the first call
-    /// How often each entry function calls it.
-    llvm::MapVector<llvm::StringRef, int64_t> calls;
+    CallCounts calls;
     bool isPart = false; ///< a later launch completes the op
   };
 
@@ -35,11 +34,11 @@ public:
     if (isNew) entries.push_back({kernel, work, origin, {}, isPart});
     return number->second;
   }
-  /// The same with `runs` calls in `function`.
-  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, const KernelOrigin &origin,
-               llvm::StringRef function, int64_t runs, bool isPart = false) {
+  /// The same with calls at a place.
+  uint32_t add(const EmittedKernel &kernel, const KernelWork &work, const KernelOrigin &origin, const CallSite &site,
+               bool isPart = false) {
     uint32_t number = add(kernel, work, origin, isPart);
-    entries[number].calls[function] += runs;
+    entries[number].calls.add(site);
     return number;
   }
 

@@ -10,6 +10,7 @@
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/memory/BufferList.h"
+#include "passes/memory/MemoryTimeline.h"
 #include "runtime/Abi.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -35,8 +36,9 @@ private:
   void writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place);
   void writeGemm(const GemmTable::Entry &entry);
   void writeKernel(const KernelTable::Entry &kernel);
-  void writeCalls(const llvm::MapVector<StringRef, int64_t> &calls);
+  void writeCalls(const CallCounts &calls);
   void writePlan();
+  void writeTimeline(const MemoryTimeline &timeline);
   void writeType(NamedTensorType type);
   void writeAttr(Attribute attr);
   void writeIntegers(StringRef key, ArrayRef<int64_t> numbers);
@@ -196,10 +198,14 @@ void ManifestWriter::writeEntry(func::FuncOp function) {
   });
 }
 
-/// How often each entry function calls a kernel or a contraction.
-void ManifestWriter::writeCalls(const llvm::MapVector<StringRef, int64_t> &calls) {
+/// How often a kernel or a contraction is called.
+void ManifestWriter::writeCalls(const CallCounts &calls) {
   json.attributeObject("calls", [&] {
-    for (auto [entry, count] : calls) json.attribute(entry, count);
+    for (auto [entry, count] : calls.entries) json.attribute(entry, count);
+  });
+  if (calls.passes.empty()) return;
+  json.attributeObject("passes", [&] {
+    for (auto [pass, count] : calls.passes) json.attribute(pass, count);
   });
 }
 
@@ -265,6 +271,38 @@ void ManifestWriter::writeKernel(const KernelTable::Entry &kernel) {
   });
 }
 
+/// Without the states, which the list of buffers has.
+void ManifestWriter::writeTimeline(const MemoryTimeline &timeline) {
+  json.object([&] {
+    json.attribute("last", timeline.lastMoment);
+    json.attribute("peak", timeline.peak);
+    json.attributeArray("moments", [&] {
+      for (const MemoryMoment &moment : timeline.moments)
+        json.object([&] {
+          json.attribute("at", moment.number);
+          json.attribute("name", moment.name);
+          if (moment.pass != StepPass::Forward) json.attribute("pass", stringifyStepPass(moment.pass));
+          if (moment.call >= 0) json.attribute("call", moment.call);
+          if (moment.iterations == 0) return;
+          json.attribute("repeat", moment.iterations);
+          json.attribute("end", moment.end);
+        });
+    });
+    json.attributeArray("values", [&] {
+      for (const MemoryValue &value : timeline.values)
+        if (!value.isState)
+          json.object([&] {
+            json.attribute("name", value.name);
+            json.attribute("kind", stringifyBufferKind(value.kind));
+            json.attribute("offset", value.offset);
+            json.attribute("bytes", value.bytes);
+            json.attribute("first", value.first);
+            json.attribute("last", value.last);
+          });
+    });
+  });
+}
+
 void ManifestWriter::writePlan() {
   json.attributeObject("plan", [&] {
     json.attributeArray("buffers", [&] {
@@ -272,12 +310,19 @@ void ManifestWriter::writePlan() {
         json.object([&] {
           json.attribute("name", buffer.name);
           json.attribute("entry", buffer.entry);
-          json.attribute("kind", buffer.kind);
+          json.attribute("kind", stringifyBufferKind(buffer.kind));
           json.attribute("type", buffer.type);
           if (!buffer.line.empty()) json.attribute("at", buffer.line);
           json.attribute("offset", buffer.offset);
           json.attribute("bytes", buffer.bytes);
         });
+    });
+    json.attributeObject("timelines", [&] {
+      for (func::FuncOp function : entryFunctions(module)) {
+        json.attributeBegin(function.getName());
+        writeTimeline(memoryTimeline(function));
+        json.attributeEnd();
+      }
     });
   });
 }

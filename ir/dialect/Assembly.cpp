@@ -240,13 +240,24 @@ void tessera::printPlaces(OpAsmPrinter &printer, ArrayAttr places) {
                         [&](PlaceAttr place) { printer.printStrippedAttrOrType(place); });
 }
 
-/// `as "name"` and `at <place>, …`.
-static ParseResult parseNameAndPlaces(OpAsmParser &parser, NamedAttrList &attributes) {
+/// The values of `tsr.pass`, which are keywords in the text.
+static constexpr StringRef stepPasses[] = {"backward", "optimizer"};
+
+static bool isStepPass(Attribute attribute) {
+  auto pass = dyn_cast<StringAttr>(attribute);
+  return pass && llvm::is_contained(stepPasses, pass.getValue());
+}
+
+/// `as "name"`, `backward` or `optimizer`, and `at <place>, …`.
+static ParseResult parseShortNotes(OpAsmParser &parser, NamedAttrList &attributes) {
   if (succeeded(parser.parseOptionalKeyword("as"))) {
     std::string name; // no attribute: that would take the colon of the types for its own
     if (parser.parseString(&name)) return failure();
     attributes.set(attrs::name, parser.getBuilder().getStringAttr(name));
   }
+  StringRef pass;
+  if (succeeded(parser.parseOptionalKeyword(&pass, stepPasses)))
+    attributes.set(attrs::pass, parser.getBuilder().getStringAttr(pass));
   if (failed(parser.parseOptionalKeyword("at"))) return success();
   ArrayAttr places;
   if (parsePlaces(parser, places)) return failure();
@@ -254,18 +265,22 @@ static ParseResult parseNameAndPlaces(OpAsmParser &parser, NamedAttrList &attrib
   return success();
 }
 
-/// Prints the name and the places, and returns those of the attributes that they leave.
-static SmallVector<NamedAttribute> printNameAndPlaces(OpAsmPrinter &printer, ArrayRef<NamedAttribute> attributes) {
+/// Prints what has a short form, and returns the other attributes.
+static SmallVector<NamedAttribute> printShortNotes(OpAsmPrinter &printer, ArrayRef<NamedAttribute> attributes) {
   SmallVector<NamedAttribute> rest;
+  StringAttr pass;
   ArrayAttr places;
   for (NamedAttribute attribute : attributes) {
     if (attribute.getName() == attrs::name && isa<StringAttr>(attribute.getValue()))
       printer << " as " << attribute.getValue();
+    else if (attribute.getName() == attrs::pass && isStepPass(attribute.getValue()))
+      pass = cast<StringAttr>(attribute.getValue());
     else if (attribute.getName() == attrs::places && arePlaces(attribute.getValue()))
       places = cast<ArrayAttr>(attribute.getValue());
     else
       rest.push_back(attribute);
   }
+  if (pass) printer << " " << pass.getValue();
   if (!places) return rest;
   printer << " at ";
   printPlaces(printer, places);
@@ -280,23 +295,23 @@ static void renameEarlier(NamedAttrList &attributes) {
 }
 
 ParseResult tessera::parseNotes(OpAsmParser &parser, NamedAttrList &attributes) {
-  if (parseNameAndPlaces(parser, attributes) || parser.parseOptionalAttrDict(attributes)) return failure();
+  if (parseShortNotes(parser, attributes) || parser.parseOptionalAttrDict(attributes)) return failure();
   renameEarlier(attributes);
   return success();
 }
 
 void tessera::printNotes(OpAsmPrinter &printer, Operation *op, DictionaryAttr) {
-  printer.printOptionalAttrDict(printNameAndPlaces(printer, op->getDiscardableAttrDictionary().getValue()));
+  printer.printOptionalAttrDict(printShortNotes(printer, op->getDiscardableAttrDictionary().getValue()));
 }
 
 ParseResult tessera::parseNotesBeforeRegion(OpAsmParser &parser, NamedAttrList &attributes) {
-  if (parseNameAndPlaces(parser, attributes) || parser.parseOptionalAttrDictWithKeyword(attributes)) return failure();
+  if (parseShortNotes(parser, attributes) || parser.parseOptionalAttrDictWithKeyword(attributes)) return failure();
   renameEarlier(attributes);
   return success();
 }
 
 void tessera::printNotesBeforeRegion(OpAsmPrinter &printer, Operation *, ArrayRef<NamedAttribute> attributes) {
-  printer.printOptionalAttrDictWithKeyword(printNameAndPlaces(printer, attributes));
+  printer.printOptionalAttrDictWithKeyword(printShortNotes(printer, attributes));
 }
 
 //===----------------------------------------------------------------------===//

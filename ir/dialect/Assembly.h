@@ -43,8 +43,8 @@ void printPlaces(mlir::OpAsmPrinter &printer, mlir::ArrayAttr places);
 /// Whether the attribute is a list of places that prints so.
 bool arePlaces(mlir::Attribute attribute);
 
-/// Notes: `as "h.attn.q" at <0>, <4096> {others}` for the attributes `tsr.name`, `tsr.places` and all others that the
-/// assembly format does not name. Before a region, `attributes {others}`.
+/// Notes: `as "h.attn.q" backward at <0>, <4096> {others}` for the attributes `tsr.name`, `tsr.pass`, `tsr.places` and
+/// all others that the assembly format does not name. Before a region, `attributes {others}`.
 mlir::ParseResult parseNotes(mlir::OpAsmParser &parser, mlir::NamedAttrList &attributes);
 void printNotes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::DictionaryAttr);
 mlir::ParseResult parseNotesBeforeRegion(mlir::OpAsmParser &parser, mlir::NamedAttrList &attributes);

@@ -1,6 +1,7 @@
 //===- Attributes.cpp - discardable attributes of modules, functions and ops -===//
 
 #include "ir/dialect/Attributes.h"
+#include "ir/dialect/Tsr.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -13,6 +14,46 @@ StringRef tessera::userName(Operation *op) {
 
 void tessera::copyUserName(Operation *from, Operation *to) {
   if (Attribute name = from->getAttr(attrs::name); name && !to->hasAttr(attrs::name)) to->setAttr(attrs::name, name);
+}
+
+StringRef tessera::stringifyStepPass(StepPass pass) {
+  static constexpr StringLiteral names[] = {"forward", "backward", "optimizer"};
+  return names[static_cast<unsigned>(pass)];
+}
+
+StepPass tessera::stepPass(Operation *op) {
+  if (isa<ClipOp, UpdateOp>(op)) return StepPass::Optimizer;
+  if (isa<SeedOp>(op)) return StepPass::Backward;
+  auto value = op->getAttrOfType<StringAttr>(attrs::pass);
+  for (StepPass pass : {StepPass::Backward, StepPass::Optimizer})
+    if (value && value.getValue() == stringifyStepPass(pass)) return pass;
+  return StepPass::Forward;
+}
+
+void tessera::setStepPass(Operation *op, StepPass pass) {
+  bool isNone = op->hasTrait<OpTrait::ConstantLike>() || op->hasTrait<OpTrait::IsTerminator>() ||
+                isa<SeedOp, ClipOp, UpdateOp>(op);
+  if (isNone) return;
+  if (pass == StepPass::Forward)
+    op->removeAttr(attrs::pass);
+  else
+    op->setAttr(attrs::pass, StringAttr::get(op->getContext(), stringifyStepPass(pass)));
+}
+
+void tessera::setStepPassBetween(Operation *previous, Operation *end, StepPass pass) {
+  Block *block = end->getBlock();
+  for (Operation &op :
+       llvm::make_range(previous ? std::next(previous->getIterator()) : block->begin(), end->getIterator()))
+    op.walk([&](Operation *inner) { setStepPass(inner, pass); });
+}
+
+void tessera::copyNotes(Operation *from, Operation *to) {
+  copyUserName(from, to);
+  if (stepPass(from) > stepPass(to)) setStepPass(to, stepPass(from));
+}
+
+bool tessera::isNote(NamedAttribute attribute) {
+  return attribute.getName() == attrs::name || attribute.getName() == attrs::pass;
 }
 
 void tessera::copyPrecision(Operation *from, Operation *to) {

@@ -35,6 +35,8 @@ inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, aft
 // On ops.
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
 inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`
+/// "backward" or "optimizer": the pass of a training step that the op belongs to; absent: the forward pass.
+inline constexpr llvm::StringLiteral pass = "tsr.pass";
 /// f32: the phase `precision` leaves the op and its results in f32.
 inline constexpr llvm::StringLiteral precision = "tsr.precision";
 /// On adjacent ops of a block that are horizontally fused, kernels on a GPU or GEMMs on a CPU: the number (i64) of
@@ -49,6 +51,30 @@ llvm::StringRef userName(mlir::Operation *op);
 
 /// Gives `to` the user's name of `from`, if it has none itself.
 void copyUserName(mlir::Operation *from, mlir::Operation *to);
+
+/// The passes of a training step, in their order.
+enum class StepPass : uint8_t { Forward, Backward, Optimizer };
+
+/// "forward", "backward" or "optimizer".
+llvm::StringRef stringifyStepPass(StepPass pass);
+
+/// The pass that an op belongs to, as its attribute says; `tsr.seed`, `tsr.clip` and `tsr.update` need none. Of a
+/// kernel that computes for several: passes/analysis/StepPasses.h.
+StepPass stepPass(mlir::Operation *op);
+
+/// Has an op belong to a pass. Constants and terminators belong to none.
+void setStepPass(mlir::Operation *op, StepPass pass);
+
+/// Has all ops after `previous` (null: from the beginning of the block) and before `end` belong to a pass, with those
+/// in their regions.
+void setStepPassBetween(mlir::Operation *previous, mlir::Operation *end, StepPass pass);
+
+/// For an op that computes what `from` does: the user's name, and the pass unless its own is a later one. Both only
+/// describe: nothing that the compiler does depends on them.
+void copyNotes(mlir::Operation *from, mlir::Operation *to);
+
+/// Whether an attribute only describes its op: the user's name, the pass of a step.
+bool isNote(mlir::NamedAttribute attribute);
 
 /// Whether the op and its results are exempt from reduced precision.
 inline bool staysInF32(mlir::Operation *op) { return op && op->hasAttr(attrs::precision); }

@@ -10,10 +10,10 @@ static void append(KernelFingerprint &print, uintptr_t number) {
   print.push_back(reinterpret_cast<const void *>(number));
 }
 
-/// Names say nothing about what an op computes; neither do places.
+/// Notes say nothing about what an op computes; neither do places.
 static bool countsForCode(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
-  if (name == attrs::name || name == attrs::places) return false;
+  if (isNote(attribute) || name == attrs::places) return false;
   return !(isa<KernelOp, TiledOp>(op) && name == "name");
 }
 

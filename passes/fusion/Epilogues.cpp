@@ -205,7 +205,7 @@ static ContractOp withEpilogue(Operation *before, ContractOp contract, Epilogue 
   auto made = ContractOp::create(builder, contract.getLoc(), contract.getType(), extra, contract.getLhs(),
                                  contract.getRhs(), Value(), contract.getBias(), aux, contract.getOver(),
                                  EpilogueAttr::get(builder.getContext(), epilogue));
-  copyUserName(contract, made);
+  copyNotes(contract, made);
   if (Attribute reason = contract->getAttr(attrs::unaligned)) made->setAttr(attrs::unaligned, reason);
   return made;
 }

@@ -165,6 +165,22 @@ KernelOp KernelBuilder::build() {
   return kernel;
 }
 
+/// The kernel belongs to the pass of its results, of several the last. The ops of its region carry the mark only where
+/// there are several.
+static void setPassOf(KernelOp kernel) {
+  StepPass last = StepPass::Forward;
+  bool isSame = true;
+  ValueRange yielded = kernel.getBlock().getTerminator()->getOperands();
+  for (Value value : yielded) {
+    StepPass pass = stepPass(value.getDefiningOp());
+    isSame &= pass == stepPass(yielded.front().getDefiningOp());
+    last = std::max(last, pass);
+  }
+  setStepPass(kernel, last);
+  if (isSame)
+    for (Operation &op : kernel.getBlock()) op.removeAttr(attrs::pass);
+}
+
 SmallVector<KernelOp> tessera::applyFusion(Block &block, const FusionPlan &plan, KernelNames &names) {
   Operation *terminator = block.getTerminator();
   SmallVector<Operation *> old = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
@@ -184,6 +200,7 @@ SmallVector<KernelOp> tessera::applyFusion(Block &block, const FusionPlan &plan,
     KernelOp kernel = KernelBuilder(group, builder, outside).build();
     names.assign(kernel, nameOf(group));
     for (Operation *op : llvm::reverse(group.ops)) copyUserName(op, kernel);
+    setPassOf(kernel);
     kernels.push_back(kernel);
   }
   for (Operation *op : others) remap(op);

@@ -74,7 +74,7 @@ void tessera::sinkWideningCasts(ModuleOp module) {
       builder.setInsertionPointAfter(user);
       Value moved = user->getResult(0);
       auto widened = CastOp::create(builder, user->getLoc(), moved.getType(), moved);
-      copyUserName(user, widened);
+      copyNotes(user, widened);
       moved.replaceAllUsesExcept(widened, widened);
       use.set(cast.getX());
       moved.setType(tensorType(moved).withElementType(cast.getX().getType().getElementType()));
@@ -111,7 +111,7 @@ void tessera::expandSmallContractions(ModuleOp module) {
                                  cast(op.getLhs(), wide), cast(op.getRhs(), wide));
     auto sum = ReduceOp::create(builder, op.getLoc(), op.getType().withElementType(wide), ReduceKind::Sum, product,
                                 op.getOver());
-    copyUserName(op, product), copyUserName(op, sum);
+    copyNotes(op, product), copyNotes(op, sum);
     op.getResult().replaceAllUsesWith(cast(sum.getResult(), element));
     op.erase();
   });
@@ -181,7 +181,7 @@ private:
     OpBuilder builder(bias.getContext());
     builder.setInsertionPointAfterValue(bias);
     auto cast = CastOp::create(builder, bias.getLoc(), tensorType(bias).withElementType(type), bias);
-    if (Operation *op = bias.getDefiningOp()) copyUserName(op, cast);
+    if (Operation *op = bias.getDefiningOp()) copyNotes(op, cast);
     return cast;
   }
 
@@ -335,7 +335,7 @@ static void splitReduction(ReduceOp op, const Target &target) {
       llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(first, a.getName()); });
   auto partial = ReduceOp::create(builder, op.getLoc(), type.withAxes(axes), op.getKind(), op.getX(),
                                   builder.getStrArrayAttr(first));
-  copyUserName(op, partial);
+  copyNotes(op, partial);
   op.getXMutable().assign(partial.getResult());
   op.setOverAttr(builder.getStrArrayAttr(outer));
 }

@@ -36,7 +36,8 @@ NamedTensorType tessera::partType(JoinOp join, unsigned part) {
 void PartTypes::copy(OpOperand &use, NamedTensorType type) {
   OpBuilder builder(use.getOwner());
   auto reorder = ReorderOp::create(builder, use.getOwner()->getLoc(), type, use.get());
-  if (Operation *op = use.get().getDefiningOp()) copyUserName(op, reorder);
+  if (Operation *op = use.get().getDefiningOp()) copyNotes(op, reorder);
+  setStepPass(reorder, std::max(stepPass(reorder), stepPass(use.getOwner())));
   use.set(reorder);
   ++copies;
 }

@@ -228,7 +228,7 @@ bool ProductJoiner::joinAdjacent(const Key &key, MutableArrayRef<Product> produc
   if (biases) whole = b.add(whole, b.cast(biases, key.element));
   if (key.rounded) whole = b.cast(whole, key.rounded);
   for (Operation *op = contract; op; op = op == whole.getDefiningOp() ? nullptr : op->getNextNode())
-    copyUserName(products.front().contract, op);
+    copyNotes(products.front().contract, op);
   int64_t start = 0;
   for (Product &product : products) {
     int64_t size = product.weights.size();
@@ -240,7 +240,7 @@ bool ProductJoiner::joinAdjacent(const Key &key, MutableArrayRef<Product> produc
     if (!from.empty()) part = b.rename(part, from, to);
     part = splitJoined(b, part, product.weights, joined.getAxis());
     for (Operation *op = part.getDefiningOp(); op != whole.getDefiningOp(); op = op->getOperand(0).getDefiningOp())
-      copyUserName(product.contract, op);
+      copyNotes(product.contract, op);
     product.result.replaceAllUsesWith(part);
     for (Operation *op :
          {product.rounding.getOperation(), product.bias.getOperation(), product.contract.getOperation()})

@@ -53,7 +53,7 @@ static Value takePart(GraphBuilder &b, Value whole, const StackedPart &part) {
       auto rename = cast<RenameOp>(op);
       value = b.rename(value, names(rename.getFrom()), names(rename.getTo()));
     }
-    copyUserName(op, value.getDefiningOp());
+    copyNotes(op, value.getDefiningOp());
   }
   return value;
 }

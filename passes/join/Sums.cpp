@@ -134,7 +134,7 @@ void SumJoiner::replace(ArrayRef<SumTerm> products, ArrayRef<SumTerm> others) {
     if (contract.getType().getElementType() != wide) element = contract.getType().getElementType();
   }
   Value sum = b.contract(left, right, {joined.getAxis()}, element);
-  copyUserName(root, sum.getDefiningOp());
+  copyNotes(root, sum.getDefiningOp());
   sum = b.cast(sum, wide);
   for (const SumTerm &addend : others) {
     Names from, to;
@@ -142,7 +142,7 @@ void SumJoiner::replace(ArrayRef<SumTerm> products, ArrayRef<SumTerm> others) {
       if (inner != outer) from.push_back(inner), to.push_back(outer);
     Value value = from.empty() ? addend.value : b.rename(addend.value, from, to);
     sum = b.add(sum, value);
-    copyUserName(root, sum.getDefiningOp());
+    copyNotes(root, sum.getDefiningOp());
   }
   root.getResult().replaceAllUsesWith(sum);
 }

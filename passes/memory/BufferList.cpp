@@ -16,7 +16,7 @@ namespace {
 class BufferCollector {
 public:
   BufferCollector(func::FuncOp function, std::vector<BufferInfo> &list)
-      : function(function), names(function), list(list) {
+      : function(function), names(function), kinds(function), list(list) {
     for (const BufferInfo &buffer : list)
       if (buffer.entry == "*") listed.insert({buffer.offset, buffer.bytes});
   }
@@ -24,11 +24,12 @@ public:
   void run() {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto input = function.getArgAttrOfType<DictionaryAttr>(i, attrs::input))
-        add({nameIn(input), "", "input"}, function.getArgAttr(i, attrs::place), tensorType(function.getArgument(i)));
+        add({nameIn(input), "", BufferKind::Input}, function.getArgAttr(i, attrs::place),
+            tensorType(function.getArgument(i)));
     OperandRange returned = function.getBody().front().getTerminator()->getOperands();
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output))
-        add({nameIn(output), names.lineOf(returned[i]), "output"}, function.getResultAttr(i, attrs::place),
+        add({nameIn(output), names.lineOf(returned[i]), BufferKind::Output}, function.getResultAttr(i, attrs::place),
             cast<NamedTensorType>(function.getResultTypes()[i]));
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       // The parts of a joined value are listed, not the whole.
@@ -39,7 +40,7 @@ public:
 private:
   struct Contents {
     std::string name, line;
-    StringRef kind;
+    BufferKind kind;
   };
 
   static std::string nameIn(DictionaryAttr description) {
@@ -50,11 +51,8 @@ private:
   void addResults(Operation *op) {
     auto places = op->getAttrOfType<ArrayAttr>(attrs::places);
     if (!places) return;
-    auto repeat = dyn_cast<RepeatOp>(op);
-    for (auto [result, place] : llvm::zip(op->getResults(), places)) {
-      bool isSaved = repeat && result.getResultNumber() >= repeat.getCarried().size();
-      add({names.nameOf(result), names.lineOf(result), isSaved ? "saved" : "temporary"}, place, tensorType(result));
-    }
+    for (auto [result, place] : llvm::zip(op->getResults(), places))
+      add({names.nameOf(result), names.lineOf(result), kinds.of(result)}, place, tensorType(result));
   }
 
   /// Adds a buffer unless it is part of one that is listed: a slot of a stack, or an operand's storage.
@@ -63,12 +61,13 @@ private:
     if (!place || llvm::any_of(place.getStrides(), [](int64_t stride) { return stride != 0; })) return;
     int64_t offset = place.getOffset(), bytes = type.getNumBytes();
     if (!listed.insert({offset, bytes}).second) return;
-    list.push_back({contents.name, function.getName().str(), contents.kind.str(), describeType(type), contents.line,
-                    offset, bytes});
+    list.push_back(
+        {contents.name, function.getName().str(), contents.kind, describeType(type), contents.line, offset, bytes});
   }
 
   func::FuncOp function;
   ValueNames names;
+  BufferKinds kinds;
   std::vector<BufferInfo> &list;
   llvm::DenseSet<std::pair<int64_t, int64_t>> listed; ///< offset and bytes of the state and of this function's buffers
 };
@@ -78,7 +77,7 @@ std::vector<BufferInfo> tessera::listBuffers(ModuleOp module) {
   std::vector<BufferInfo> list;
   for (StateOp state : stateTable(module))
     if (state.getPlace())
-      list.push_back({state.getPath().str(), "*", "state", describeType(state.getTensorType()),
+      list.push_back({state.getPath().str(), "*", kindOfState(state), describeType(state.getTensorType()),
                       userLine(state.getLoc()), state.getPlace()->getOffset(), state.getTensorType().getNumBytes()});
   for (func::FuncOp function : entryFunctions(module)) BufferCollector(function, list).run();
   auto key = [](const BufferInfo &buffer) { return std::tie(buffer.offset, buffer.entry, buffer.name); };

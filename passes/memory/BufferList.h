@@ -3,7 +3,7 @@
 #ifndef TESSERA_PASSES_MEMORY_BUFFERLIST_H
 #define TESSERA_PASSES_MEMORY_BUFFERLIST_H
 
-#include "ir/dialect/Tsr.h"
+#include "passes/memory/BufferKinds.h"
 #include <string>
 #include <vector>
 
@@ -13,9 +13,9 @@ namespace tessera {
 struct BufferInfo {
   std::string name;  ///< what it holds (passes/analysis/ValueNames.h)
   std::string entry; ///< entry function that uses it; "*": all of them
-  std::string kind;  ///< state, input, output, temporary, saved
-  std::string type;  ///< "[batch: 8, ff: 768] f32"; axes in memory order, outermost first
-  std::string line;  ///< of the model, "model.tsr:31:7"; may be empty
+  BufferKind kind = BufferKind::Temporary;
+  std::string type; ///< "[batch: 8, ff: 768] f32"; axes in memory order, outermost first
+  std::string line; ///< of the model, "model.tsr:31:7"; may be empty
   int64_t offset = 0, bytes = 0;
 };
 

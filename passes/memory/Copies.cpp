@@ -9,16 +9,18 @@
 using namespace mlir;
 using namespace tessera;
 
-static void copyAt(OpBuilder &builder, OpOperand &use) {
+static Operation *copyAt(OpBuilder &builder, OpOperand &use) {
   Value value = use.get();
   auto copy = ReorderOp::create(builder, use.getOwner()->getLoc(), value.getType(), value);
-  if (Operation *op = value.getDefiningOp()) copyUserName(op, copy);
+  if (Operation *op = value.getDefiningOp()) copyNotes(op, copy);
   use.set(copy);
+  return copy;
 }
 
 void tessera::copyBefore(OpOperand &use) {
   OpBuilder builder(use.getOwner());
-  copyAt(builder, use);
+  Operation *copy = copyAt(builder, use);
+  setStepPass(copy, std::max(stepPass(copy), stepPass(use.getOwner())));
 }
 
 /// Copies early, so that the value's own storage is free for what is yielded in its place.

@@ -29,8 +29,8 @@ struct Turns {
   int begin = -1, end = -1;
   int64_t slots = 0, oldSlots = 0, newSlots = 0;
   bool isComplete() const { return begin >= 0 && end >= 0; }
-  /// At the first or the last iteration: in between the sum is linear.
-  int64_t mostBytes() const { return std::max(slots * oldSlots + newSlots, oldSlots + slots * newSlots); }
+  /// Whether most bytes are live in the first iteration, else in the last: in between the sum is linear.
+  bool isFullestAtFirst() const { return oldSlots >= newSlots; }
 };
 } // namespace
 
@@ -51,22 +51,35 @@ static std::map<int, Turns> findTurns(ArrayRef<Lifetime> buffers) {
   return loops;
 }
 
-int64_t tessera::liveBytesBound(ArrayRef<Lifetime> buffers) {
+SmallVector<LiveSpan> tessera::liveSpans(ArrayRef<Lifetime> buffers) {
   std::map<int, Turns> loops = findTurns(buffers);
-  std::map<int, int64_t> changes;
-  auto live = [&](int start, int end, int64_t bytes) {
-    if (start > end) return;
-    changes[start] += bytes;
-    changes[end + 1] -= bytes;
+  SmallVector<LiveSpan> spans;
+  auto live = [&](unsigned buffer, int64_t bytes, int start, int end) {
+    if (start <= end && bytes > 0) spans.push_back({buffer, bytes, start, end});
   };
-  for (const Lifetime &buffer : buffers) {
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
     int start = buffer.start, end = buffer.end;
-    if (buffer.emptied.loop >= 0 && loops[buffer.emptied.loop].isComplete()) end = loops[buffer.emptied.loop].begin - 1;
-    if (buffer.filled.loop >= 0 && loops[buffer.filled.loop].isComplete()) start = loops[buffer.filled.loop].end + 1;
-    live(start, end, alignedBytes(buffer.bytes));
+    if (const Turns &turns = loops[buffer.emptied.loop]; turns.isComplete()) {
+      end = turns.begin - 1;
+      int64_t slot = buffer.bytes / turns.slots;
+      live(i, turns.isFullestAtFirst() ? slot * turns.slots : slot, turns.begin, turns.end);
+    }
+    if (const Turns &turns = loops[buffer.filled.loop]; turns.isComplete()) {
+      start = turns.end + 1;
+      int64_t slot = buffer.bytes / turns.slots;
+      live(i, turns.isFullestAtFirst() ? slot : slot * turns.slots, turns.begin, turns.end);
+    }
+    live(i, alignedBytes(buffer.bytes), start, end);
   }
-  for (auto &[number, turns] : loops)
-    if (turns.isComplete()) live(turns.begin, turns.end, turns.mostBytes());
+  return spans;
+}
+
+int64_t tessera::liveBytesBound(ArrayRef<Lifetime> buffers) {
+  std::map<int, int64_t> changes;
+  for (const LiveSpan &span : liveSpans(buffers)) {
+    changes[span.start] += span.bytes;
+    changes[span.end + 1] -= span.bytes;
+  }
   int64_t now = 0, most = 0;
   for (auto [time, change] : changes) most = std::max(most, now += change);
   return most;

@@ -43,10 +43,22 @@ struct Packing {
   int64_t bytes = 0;                  ///< end of the highest buffer
 };
 
+/// The bytes that count of a buffer from the moment `start` to `end`: all, or its share while a loop empties stacks and
+/// fills others.
+struct LiveSpan {
+  unsigned buffer;
+  int64_t bytes;
+  int start, end;
+};
+
+/// The spans of all buffers. Their sum at a moment is what is live then; of a loop that empties stacks and fills others
+/// in the iteration with the most bytes, the first or the last.
+llvm::SmallVector<LiveSpan> liveSpans(llvm::ArrayRef<Lifetime> buffers);
+
 /// Gives each buffer an offset. The same input gives the same offsets.
 Packing packBuffers(llvm::ArrayRef<Lifetime> buffers);
 
-/// Peak live memory; of stacks that share storage only the live slots count. No packing needs less.
+/// Peak live memory: the largest sum of `liveSpans`. No packing needs less.
 int64_t liveBytesBound(llvm::ArrayRef<Lifetime> buffers);
 
 } // namespace tessera

@@ -391,6 +391,15 @@ SmallVector<Lifetime> StoragePlan::lifetimes() const {
   return result;
 }
 
+std::vector<Occupant> StoragePlan::occupants() const {
+  std::vector<Occupant> result;
+  for (const Cell &cell : cells)
+    for (const Segment &segment : cell.segments)
+      result.push_back(
+          {segment.value, cell.buffer, cell.offset, cell.bytes, !cell.strides.empty(), segment.start, segment.end});
+  return result;
+}
+
 StoragePlan::Location StoragePlan::locate(Value value) const {
   Value root = viewRoot(value);
   int64_t offset = offsetInRoot(value);

@@ -25,6 +25,15 @@ struct Buffer {
   int64_t offset = 0; ///< set once packed
 };
 
+/// A value in a buffer from the moment `start` to `end`. Of a carried result `start` is the end of its repeat.
+struct Occupant {
+  mlir::Value value;
+  int buffer;
+  int64_t offset, bytes; ///< in the buffer
+  bool isSlot;           ///< of a stack: another one in each iteration
+  int start, end;
+};
+
 /// The values of an entry function by storage. If `copies` is not empty the plan is incomplete: those operands must be
 /// copied first.
 class StoragePlan {
@@ -36,6 +45,8 @@ public:
   std::vector<Buffer> &getBuffers() { return buffers; }
   /// The lifetimes of the buffers that are not state, in order.
   llvm::SmallVector<Lifetime> lifetimes() const;
+  /// The values in the buffers, but views and slices, cell by cell.
+  std::vector<Occupant> occupants() const;
   /// The place of a value, also of a view or slice. Buffers must have their offsets.
   PlaceAttr place(mlir::Value value) const;
 

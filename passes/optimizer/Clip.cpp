@@ -32,6 +32,7 @@ static Value sumOfSquares(GraphBuilder &b, Value x) {
 
 void tessera::expandClip(ClipOp clip) {
   GraphBuilder b(clip);
+  Operation *previous = clip->getPrevNode();
   Value total;
   for (Value gradient : clip.getGradients()) {
     Value square = sumOfSquares(b, gradient);
@@ -44,5 +45,6 @@ void tessera::expandClip(ClipOp clip) {
   for (auto [gradient, result] : llvm::zip(clip.getGradients(), clip.getClipped()))
     result.replaceAllUsesWith(scale ? b.mul(gradient, scale) : gradient);
   clip.getNorm().replaceAllUsesWith(norm);
+  setStepPassBetween(previous, clip, StepPass::Optimizer);
   clip.erase();
 }

@@ -3,6 +3,7 @@
 #ifndef TESSERA_PASSES_OPTIMIZER_OPTIMIZER_H
 #define TESSERA_PASSES_OPTIMIZER_OPTIMIZER_H
 
+#include "ir/dialect/Attributes.h"
 #include "ir/dialect/GraphBuilder.h"
 
 namespace tessera {

@@ -59,7 +59,7 @@ Value tessera::reshapeLike(Operation *reshape, Value operand) {
 Value CastInserter::cast(Value value, Type element) {
   GraphBuilder b = builderAfter(module, value);
   Value result = b.cast(value, element);
-  if (Operation *op = value.getDefiningOp()) copyUserName(op, result.getDefiningOp());
+  if (Operation *op = value.getDefiningOp()) copyNotes(op, result.getDefiningOp());
   return result;
 }
 

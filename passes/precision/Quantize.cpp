@@ -313,12 +313,14 @@ void Quantizer::multiplyTwins(const Fp8Product &product) {
   Twin rhs = twinOf(contract.getRhs(), product, product.roles[1]);
   held = nullptr;
   GraphBuilder b(contract);
+  Operation *previous = contract->getPrevNode();
   NamedTensorType type = contract.getType();
   auto sum = ContractOp::create(b, contract.getLoc(), type.withElementType(b.getF32Type()), lhs.bytes, rhs.bytes,
                                 contract.getOver());
   Value result = b.mul(sum.getResult(), b.mul(lhs.inverse, rhs.inverse));
   result = b.cast(result, type.getElementType());
   if (Operation *last = result.getDefiningOp()) copyUserName(contract, last);
+  setStepPassBetween(previous, contract, stepPass(contract));
   contract.getResult().replaceAllUsesWith(result);
   contract.erase();
 }
@@ -343,6 +345,7 @@ static Value isFinite(GraphBuilder &b, Value x) {
 /// A non-finite value must reach the norm of the gradients, as it would without saturation.
 void Quantizer::propagateNonFinite(ClipOp clip) {
   GraphBuilder b(clip);
+  Operation *previous = clip->getPrevNode();
   Value worst;
   for (const Site &site : sites) {
     Operation *maker = site.amax.getDefiningOp();
@@ -357,10 +360,12 @@ void Quantizer::propagateNonFinite(ClipOp clip) {
       b.select(isFinite(b, worst), b.scalar(1, element), b.scalar(std::numeric_limits<double>::quiet_NaN(), element));
   if (clip.getUnscale()) factor = b.mul(factor, clip.getUnscale());
   clip.getUnscaleMutable().assign(factor);
+  setStepPassBetween(previous, clip, StepPass::Optimizer);
 }
 
 void Quantizer::updateState(ClipOp clip) {
-  GraphBuilder b(step.getBody().front().getTerminator());
+  Operation *end = step.getBody().front().getTerminator(), *previous = end->getPrevNode();
+  GraphBuilder b(end);
   b.setLoc(b.getUnknownLoc());
   Type f32 = b.getF32Type();
   SmallVector<Value> next;
@@ -371,6 +376,7 @@ void Quantizer::updateState(ClipOp clip) {
     Value limited = b.min(decayed, b.mul(site.last, mostGrowth));
     next.push_back(b.select(isSeen, b.max(limited, b.scalar(leastAmax, f32)), site.last));
   }
+  setStepPassBetween(previous, end, StepPass::Optimizer);
   state.setResults(next);
   state.finish();
 }

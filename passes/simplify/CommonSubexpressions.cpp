@@ -1,6 +1,7 @@
 //===- CommonSubexpressions.cpp - common subexpression elimination --------===//
 //
-// Within a block. Unlike MLIR's pass this one ignores user names: nothing that the compiler does may depend on them.
+// Within a block. Unlike MLIR's pass this one ignores notes (user names, passes of a step): nothing that the compiler
+// does may depend on them. The first of equal ops stays, with its pass.
 // Draws of different sites have different attributes, so they are never equal.
 //
 //===----------------------------------------------------------------------===//
@@ -12,10 +13,9 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Discardable attributes but the user's name.
+/// Discardable attributes but notes.
 static SmallVector<NamedAttribute> meaningfulAttrs(Operation *op) {
-  return llvm::filter_to_vector(op->getDiscardableAttrs(),
-                                [](NamedAttribute attr) { return attr.getName() != attrs::name; });
+  return llvm::filter_to_vector(op->getDiscardableAttrs(), [](NamedAttribute attr) { return !isNote(attr); });
 }
 
 namespace {

@@ -68,7 +68,7 @@ static void printPlan(const Manifest &manifest) {
   printText("buffers, largest first\n");
   for (size_t i = 0; i < std::min(shown, manifest.buffers.size()); ++i) {
     const BufferSpec &b = manifest.buffers[i];
-    printText("  {:>14} at {:<12} {:<10} {:<9} {}\n", b.bytes, b.offset, b.kind, b.entry, describe(b));
+    printText("  {:>14} at {:<12} {:<11} {:<9} {}\n", b.bytes, b.offset, b.kind, b.entry, describe(b));
   }
   if (manifest.buffers.size() > shown) printText("  and {} more\n", manifest.buffers.size() - shown);
   printText("\nentry functions\n");

@@ -46,12 +46,21 @@ func.func @allocated(%x: !tsr.tensor<[b: 3, n: 77 of 80], bf16>, %y: !tsr.tensor
   return
 }
 
-// The user's name and the places print without braces, other attributes in braces.
+// The user's name, the pass of the step and the places print without braces, other attributes in braces.
 // CHECK-LABEL: func.func @notes
 func.func @notes(%x: !tsr.tensor<[n: 4], f32>) {
   // CHECK-COUNT-2: tsr.exp %arg0 as "h.e" at <64> {tsr.precision = f32} : <[n: 4], f32>
   %0 = tsr.exp %x {tsr.precision = f32, tsr.name = "h.e", tsr.places = [#tsr.place<64>]} : <[n: 4], f32>
   %1 = tsr.exp %x as "h.e" at <64> {tsr.precision = f32} : <[n: 4], f32>
+  // CHECK-COUNT-2: tsr.neg %arg0 as "h.e.grad" backward at <64> {tsr.precision = f32} : <[n: 4], f32>
+  %pass0 = tsr.neg %x {tsr.pass = "backward", tsr.precision = f32, tsr.name = "h.e.grad", tsr.places = [#tsr.place<64>]} : <[n: 4], f32>
+  %pass1 = tsr.neg %x as "h.e.grad" backward at <64> {tsr.precision = f32} : <[n: 4], f32>
+  // CHECK-COUNT-2: tsr.sqrt %arg0 optimizer : <[n: 4], f32>
+  %pass2 = tsr.sqrt %x {tsr.pass = "optimizer"} : <[n: 4], f32>
+  %pass3 = tsr.sqrt %x optimizer : <[n: 4], f32>
+  // Another value of the attribute has no short form.
+  // CHECK: tsr.abs %arg0 {tsr.pass = "other"} : <[n: 4], f32>
+  %pass4 = tsr.abs %x {tsr.pass = "other"} : <[n: 4], f32>
   // CHECK-COUNT-2: = tsr.kernel "k" (%a = %arg0 : !tsr.tensor<[n: 4], f32>) parallel [n] vector n as "h.k" at <0> attributes {tsr.group = 1 : i64} {
   %2 = tsr.kernel "k" (%v = %x : !tsr.tensor<[n: 4], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 4], f32>) attributes {tsr.launch = 1 : i64, tsr.name = "h.k", tsr.places = [#tsr.place<0>]} {
     %r = tsr.neg %v : <[n: 4], f32>

@@ -27,7 +27,7 @@ module attributes {tsr.model = "adamw", tsr.axes = ["in", "out"], tsr.phase = "d
     // CHECK: %[[ROWS:.*]] = tsr.reduce sum %{{.*}} over [out]
     // CHECK-NEXT: %[[ALL:.*]] = tsr.reduce sum %[[ROWS]] over [in]
     // CHECK-NEXT: %[[NORM:.*]] = tsr.sqrt %[[ALL]]
-    // CHECK-NEXT: %[[MAX:.*]] = tsr.max %[[NORM]], %[[LIMIT:.*]] :
+    // CHECK-NEXT: %[[MAX:.*]] = tsr.max %[[NORM]], %[[LIMIT:.*]] optimizer :
     // CHECK-NEXT: %[[SCALE:.*]] = tsr.div %[[LIMIT]], %[[MAX]]
     // CHECK-NEXT: tsr.mul %[[G]], %[[SCALE]]
     // CHECK: %[[FINITE:.*]] = tsr.compare lt %[[NORM]], %[[INF]]
