@@ -2,6 +2,7 @@
 
 #include "passes/memory/Copies.h"
 #include "ir/program/Program.h"
+#include "passes/analysis/StepPasses.h"
 #include "passes/analysis/Views.h"
 #include "passes/memory/Storage.h"
 #include "llvm/ADT/DenseSet.h"
@@ -12,7 +13,8 @@ using namespace tessera;
 static Operation *copyAt(OpBuilder &builder, OpOperand &use) {
   Value value = use.get();
   auto copy = ReorderOp::create(builder, use.getOwner()->getLoc(), value.getType(), value);
-  if (Operation *op = value.getDefiningOp()) copyNotes(op, copy);
+  if (Operation *op = value.getDefiningOp()) copyUserName(op, copy);
+  setStepPass(copy, stepPassOf(value));
   use.set(copy);
   return copy;
 }

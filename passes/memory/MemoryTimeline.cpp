@@ -38,7 +38,7 @@ namespace {
 struct PlacedBuffer {
   Lifetime lifetime;
   int64_t offset = 0;
-  bool sharesSlots = false; ///< several stacks, with a part of each in a slot
+  int64_t slot = 0; ///< bytes of a slot, if several stacks share the buffer, with a part of each in a slot
   SmallVector<Occupant> occupants;
 };
 
@@ -56,7 +56,7 @@ private:
   void placeBuffers();
   Lifetime lifetimeOf(ArrayRef<Occupant> occupants, int64_t bytes) const;
   void addSpan(const PlacedBuffer &buffer, const LiveSpan &span);
-  void addPiece(const PlacedBuffer &buffer, const Occupant &occupant, int64_t bytes, int first, int last);
+  void addPiece(const Occupant &occupant, int64_t offset, int64_t bytes, int first, int last);
   void findPeak();
 
   func::FuncOp function;
@@ -168,7 +168,7 @@ void TimelineBuilder::placeBuffers() {
     if (isState || buffer.lifetime.bytes == 0) continue;
     bool isWhole = buffer.state.empty() && offsetsOf.lookup(key.first) == 1;
     Lifetime lifetime = isWhole ? buffer.lifetime : lifetimeOf(occupants, buffer.lifetime.bytes);
-    buffers.push_back({lifetime, key.second, buffer.slot != 0, occupants});
+    buffers.push_back({lifetime, key.second, buffer.slot, occupants});
   }
 }
 
@@ -176,10 +176,18 @@ void TimelineBuilder::placeBuffers() {
 // 5. Values
 //===----------------------------------------------------------------------===//
 
-void TimelineBuilder::addPiece(const PlacedBuffer &buffer, const Occupant &occupant, int64_t bytes, int first,
-                               int last) {
-  timeline.values.push_back({occupant.value, names.nameOf(occupant.value), kinds.of(occupant.value), false,
-                             buffer.offset + occupant.offset, bytes, first, last});
+/// Where the bytes of a span begin: those of a stack with some of its slots are its first or its last ones.
+static int64_t startOf(const PlacedBuffer &buffer, const LiveSpan &span) {
+  const Lifetime &lifetime = buffer.lifetime;
+  if (span.bytes >= lifetime.bytes) return buffer.offset;
+  bool isFilled = lifetime.filled.loop >= 0 && span.start == lifetime.start;
+  bool isAtEnd = isFilled ? lifetime.filled.backwards : !lifetime.emptied.backwards;
+  return buffer.offset + (isAtEnd ? lifetime.bytes - span.bytes : 0);
+}
+
+void TimelineBuilder::addPiece(const Occupant &occupant, int64_t offset, int64_t bytes, int first, int last) {
+  timeline.values.push_back(
+      {occupant.value, names.nameOf(occupant.value), kinds.of(occupant.value), false, offset, bytes, first, last});
 }
 
 /// The value that has a buffer at a moment: the largest, so a stack and not its slots; of several the one that is
@@ -200,10 +208,13 @@ static const Occupant &occupantAt(const PlacedBuffer &buffer, int moment) {
 }
 
 void TimelineBuilder::addSpan(const PlacedBuffer &buffer, const LiveSpan &span) {
-  if (buffer.sharesSlots) {
+  int64_t offset = startOf(buffer, span);
+  if (buffer.slot > 0) {
+    int64_t slots = span.bytes / buffer.slot;
     for (const Occupant &stack : buffer.occupants)
       if (!stack.isSlot)
-        addPiece(buffer, stack, stack.bytes / (buffer.lifetime.bytes / span.bytes), span.start, span.end);
+        addPiece(stack, offset + slots * stack.offset, stack.bytes / (buffer.lifetime.bytes / span.bytes), span.start,
+                 span.end);
     return;
   }
   std::vector<int> cuts{span.start};
@@ -216,10 +227,10 @@ void TimelineBuilder::addSpan(const PlacedBuffer &buffer, const LiveSpan &span) 
   for (int cut : cuts) {
     const Occupant *then = &occupantAt(buffer, cut);
     if (then == now) continue;
-    addPiece(buffer, *now, span.bytes, first, cut - 1);
+    addPiece(*now, offset, span.bytes, first, cut - 1);
     now = then, first = cut;
   }
-  addPiece(buffer, *now, span.bytes, first, span.end);
+  addPiece(*now, offset, span.bytes, first, span.end);
 }
 
 void TimelineBuilder::findPeak() {

@@ -36,8 +36,9 @@ struct MemoryValue {
   std::string name;  ///< passes/analysis/ValueNames.h; a state's path
   BufferKind kind = BufferKind::Temporary;
   bool isState = false;
-  int64_t offset = 0; ///< of the value, in the arena
-  int64_t bytes = 0;  ///< of the arena that it has, a multiple of the alignment
+  /// The bytes of the arena that it has. Values at one moment do not overlap. (Of stacks that share slots the places
+  /// alternate; here they follow each other.)
+  int64_t offset = 0, bytes = 0;
   int first = 0, last = 0;
 };
 
