@@ -48,7 +48,7 @@ private:
   Source sourceOfArgument(mlir::BlockArgument argument);
   Source sourceOfKernelResult(KernelOp kernel, unsigned result);
 
-  mutable mlir::func::FuncOp function;
+  mlir::func::FuncOp function;
   llvm::StringMap<StateOp> states;               ///< by path
   llvm::DenseMap<mlir::Value, BufferKind> known; ///< at first of the function's arguments and results
   llvm::DenseMap<mlir::Value, Source> sources;   ///< the same
