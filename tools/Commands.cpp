@@ -10,11 +10,11 @@
 #include "passes/Pipeline.h"
 #include "passes/memory/BatchSearch.h"
 #include "passes/memory/BufferList.h"
+#include "runtime/machine/MachineMemory.h"
 #include "runtime/program/Payload.h"
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
 #include "tools/PhaseWarnings.h"
-#include "tools/PlanText.h"
 #include "tools/ProgramCache.h"
 #include "tools/ProgramPlan.h"
 #include "tools/Report.h"
@@ -399,6 +399,17 @@ int tessera::runCheck(const CommandOptions &options) {
   return runPhasesOf(input, gradients, noDumps, nullptr);
 }
 
+/// The device of a plan: what `--on` says, or the GPU that the module is for, or what this machine has left.
+static PlannedDevice plannedDevice(ModuleOp module, const CommandOptions &options) {
+  Target target = options.device ? options.device->target : Target::of(module);
+  if (!options.device && !target.isGpu()) {
+    runtime::AvailableMemory available = runtime::availableMemory();
+    return {"what " + available.limit + " has left", 1, available.bytes, std::nullopt};
+  }
+  return {target.name().str(), options.device ? options.device->count : 1, target.figures.memoryBytes,
+          target.figures.gpu.contextBytes};
+}
+
 int tessera::runPlan(const CommandOptions &options) {
   if (int status = checkOptions(options, false)) return status;
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -412,8 +423,12 @@ int tessera::runPlan(const CommandOptions &options) {
   std::string before = moduleText(module);
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
   if (failed(manifest)) return failedOn(before, options, dumps.getProblem());
-  results() << describePlan(*manifest, {arenaLowerBound(module), memoryByKindText(module), options.verbose});
-  return ExitDone;
+  ProgramPlan plan = planProgram(*manifest, plannedDevice(module, options));
+  plan.liveBytes = arenaLowerBound(module), plan.peak = peakMemory(module);
+  results() << (options.json ? planAsJson(plan) : describePlan(plan, options.verbose));
+  if (!options.device || !plan.fit || plan.fit->fits()) return ExitDone;
+  return refuse(options.input.path + " does not fit into the memory of " + plan.device.name +
+                "; a smaller batch, a shorter sequence or a low-precision type takes less");
 }
 
 int tessera::runExplain(const CommandOptions &options) {

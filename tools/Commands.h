@@ -28,6 +28,7 @@ struct CommandOptions {
   std::string other; ///< of `diff`: what the input is compared with
   bool timing = false;
   bool verbose = false;
+  bool json = false; ///< of `plan`
   bool useCache = true;
   std::vector<std::string> programArguments; ///< of `train`: passed to the program
 };

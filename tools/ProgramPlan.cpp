@@ -4,25 +4,85 @@
 #include "runtime/base/Error.h"
 #include "runtime/data/HeldData.h"
 #include "runtime/machine/MachineMemory.h"
-#include "runtime/train/MemoryNeeds.h"
 
+using namespace tessera;
 using namespace tessera::runtime;
 
 /// Of the list of buffers, unless all are listed.
 static constexpr size_t largestBuffers = 15;
 
+//===----------------------------------------------------------------------===//
+// The plan
+//===----------------------------------------------------------------------===//
+
+static int64_t stateBytes(const Manifest &manifest) {
+  int64_t bytes = 0;
+  for (const StateEntry &entry : manifest.state) bytes += entry.bytes;
+  return bytes;
+}
+
+static int64_t parameterCount(const Manifest &manifest) {
+  int64_t count = 0;
+  for (const StateEntry &entry : manifest.state)
+    if (entry.isParameter()) count += entry.bytes / bytesOf(entry.type);
+  return count;
+}
+
+/// Bytes of data in the host's memory; 0 if they cannot be read, as `problem` says.
+static int64_t dataBytes(const Manifest &manifest, std::string &problem) {
+  try {
+    return heldDataBytes(manifest, DataFiles(manifest.data, {}), problem).value_or(0);
+  } catch (const Error &error) {
+    problem = error.what();
+    return 0;
+  }
+}
+
+ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice device) {
+  ProgramPlan plan;
+  plan.manifest = parseManifest(manifest);
+  plan.device = std::move(device);
+  int64_t context = plan.device.contextBytes.value_or(usualContextBytes);
+  if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest, context);
+  plan.host = hostMemory(plan.manifest, dataBytes(plan.manifest, plan.unreadData));
+  plan.disk = checkpointNeeds(plan.manifest);
+  if (!plan.device.memoryBytes) return plan;
+  MemoryFit fit{plan.gpu ? plan.gpu->total() : plan.host.total(), *plan.device.memoryBytes, 1};
+  int64_t forState = std::max<int64_t>(1, fit.available - (plan.gpu ? context : 0));
+  fit.devicesForState = std::max<int64_t>(1, (stateBytes(plan.manifest) + forState - 1) / forState);
+  plan.fit = fit;
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// As text
+//===----------------------------------------------------------------------===//
+
 static std::string mebibytes(int64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-static std::string describeSizes(const Manifest &manifest, int64_t liveBytes) {
-  int64_t state = 0, parameters = 0;
-  for (const StateEntry &entry : manifest.state) {
-    state += entry.bytes;
-    if (entry.isParameter()) parameters += entry.bytes / bytesOf(entry.type);
-  }
-  return fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes\nlive        {} at most\n", parameters,
-                     mebibytes(state), mebibytes(manifest.arena.bytes), manifest.arena.bytes, mebibytes(liveBytes));
+static std::string describeSizes(const ProgramPlan &plan) {
+  const Manifest &manifest = plan.manifest;
+  return fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes\nlive        {} at most\n",
+                     parameterCount(manifest), mebibytes(stateBytes(manifest)), mebibytes(manifest.arena.bytes),
+                     manifest.arena.bytes, mebibytes(plan.liveBytes));
+}
+
+static std::string describeFit(const ProgramPlan &plan) {
+  const PlannedDevice &device = plan.device;
+  if (!plan.fit)
+    return fmt::format("fits        not known: the description of {} does not say how much memory it has\n",
+                       device.name);
+  const MemoryFit &fit = *plan.fit;
+  std::string text = fmt::format("fits        {}: {} of {}, {}", fit.fits() ? "yes" : "no", formatBytes(fit.needed),
+                                 formatBytes(fit.available), device.name);
+  if (!fit.fits()) text += fmt::format("; {} are lacking", formatBytes(fit.needed - fit.available));
+  text += device.count > 1 ? "; of one, since a program runs on one device so far\n" : "\n";
+  if (fit.devicesForState > 1)
+    text += fmt::format("            the state alone, {}, takes {} of them at least\n",
+                        formatBytes(stateBytes(plan.manifest)), fit.devicesForState);
+  return text;
 }
 
 static std::string describeLine(const std::string &name, int64_t bytes, const std::string &note) {
@@ -35,26 +95,29 @@ static std::string describeNeeds(const char *title, const MemoryNeeds &needs) {
   return text + describeLine("total", needs.total(), fmt::format("{} bytes", needs.total()));
 }
 
-static std::string describeMemory(const Manifest &manifest) {
-  std::string problem, text;
-  std::optional<int64_t> held;
-  try {
-    held = heldDataBytes(manifest, DataFiles(manifest.data, {}), problem);
-  } catch (const Error &error) {
-    problem = error.what();
-  }
-  if (manifest.isForGpu()) text += describeNeeds("memory of the GPU", deviceMemory(manifest, usualContextBytes));
-  text += describeNeeds(manifest.isForGpu() ? "memory of the host" : "memory", hostMemory(manifest, held.value_or(0)));
-  if (!held) text += "  what the program holds of its data is not known: " + problem + "\n";
+static std::string describeMemory(const ProgramPlan &plan) {
+  std::string text;
+  if (plan.gpu) text += describeNeeds("memory of the GPU", *plan.gpu);
+  text += describeNeeds(plan.gpu ? "memory of the host" : "memory", plan.host);
+  if (!plan.unreadData.empty())
+    text += "  data held in memory are not counted, since they cannot be read: " + plan.unreadData + "\n";
   return text;
 }
 
-static std::string describeDisk(const Manifest &manifest) {
-  DiskNeeds disk = checkpointNeeds(manifest);
+static std::string describeDisk(const DiskNeeds &disk) {
   std::string text = "disk\n" + describeLine("a checkpoint", disk.checkpointBytes, "");
   if (disk.mostCheckpoints > 0)
     text += describeLine("checkpoints at most", disk.mostCheckpoints * disk.checkpointBytes,
                          fmt::format("{} of them, one of which is being written", disk.mostCheckpoints));
+  return text;
+}
+
+static std::string describePeak(const PeakMemory &peak) {
+  if (peak.kinds.empty()) return "";
+  std::string text = "peak of step";
+  if (!peak.running.empty()) text += fmt::format(": {}, {}", peak.pass, peak.running);
+  text += "\n";
+  for (const auto &[kind, bytes] : peak.kinds) text += fmt::format("  {:>14}  {}\n", mebibytes(bytes), kind);
   return text;
 }
 
@@ -69,8 +132,50 @@ static std::string describeBuffers(const Manifest &manifest, bool listsAll) {
   return text;
 }
 
-std::string tessera::describePlan(const std::string &manifestText, const PlanDetails &details) {
-  Manifest manifest = parseManifest(manifestText);
-  return describeSizes(manifest, details.liveBytes) + describeMemory(manifest) + describeDisk(manifest) +
-         details.memoryByKind + describeBuffers(manifest, details.listsAllBuffers);
+std::string tessera::describePlan(const ProgramPlan &plan, bool listsAllBuffers) {
+  return describeSizes(plan) + describeFit(plan) + describeMemory(plan) + describeDisk(plan.disk) +
+         describePeak(plan.peak) + describeBuffers(plan.manifest, listsAllBuffers);
+}
+
+//===----------------------------------------------------------------------===//
+// As JSON
+//===----------------------------------------------------------------------===//
+
+static Json asJson(const MemoryNeeds &needs) {
+  Json lines = Json::array();
+  for (const MemoryNeed &need : needs.lines) {
+    size_t start = need.name.find_first_not_of(' '); // parts are indented
+    lines.push_back({{"name", need.name.substr(start)}, {"bytes", need.bytes}, {"part", need.isPart}});
+  }
+  return {{"total", needs.total()}, {"lines", std::move(lines)}};
+}
+
+static Json asJson(const BufferSpec &buffer) {
+  return {{"name", buffer.name}, {"entry", buffer.entry},   {"kind", buffer.kind},  {"type", buffer.type},
+          {"at", buffer.line},   {"offset", buffer.offset}, {"bytes", buffer.bytes}};
+}
+
+std::string tessera::planAsJson(const ProgramPlan &plan) {
+  Json json = {{"model", plan.manifest.model},
+               {"parameters", parameterCount(plan.manifest)},
+               {"state", stateBytes(plan.manifest)},
+               {"arena", plan.manifest.arena.bytes},
+               {"live", plan.liveBytes},
+               {"host", asJson(plan.host)}};
+  if (plan.gpu) json["gpu"] = asJson(*plan.gpu);
+  if (!plan.unreadData.empty()) json["unread_data"] = plan.unreadData;
+  json["disk"] = {{"checkpoint", plan.disk.checkpointBytes}, {"most_checkpoints", plan.disk.mostCheckpoints}};
+  Json kinds = Json::object();
+  for (const auto &[kind, bytes] : plan.peak.kinds) kinds[kind] = bytes;
+  json["peak"] = {{"pass", plan.peak.pass}, {"running", plan.peak.running}, {"kinds", std::move(kinds)}};
+  if (plan.fit) {
+    json["device"] = {{"name", plan.device.name}, {"count", plan.device.count}, {"memory", plan.fit->available}};
+    json["fits"] = plan.fit->fits();
+    json["needed"] = plan.fit->needed;
+    json["devices_for_state"] = plan.fit->devicesForState;
+  }
+  Json buffers = Json::array();
+  for (const BufferSpec &buffer : plan.manifest.buffers) buffers.push_back(asJson(buffer));
+  json["buffers"] = std::move(buffers);
+  return json.dump(1) + "\n";
 }

@@ -3,21 +3,48 @@
 #ifndef TESSERA_TOOLS_PROGRAMPLAN_H
 #define TESSERA_TOOLS_PROGRAMPLAN_H
 
-#include <cstdint>
-#include <string>
+#include "runtime/train/MemoryNeeds.h"
+#include "tools/PeakMemory.h"
+#include <optional>
 
 namespace tessera {
 
-/// What a plan says beside the manifest.
-struct PlanDetails {
-  int64_t liveBytes = 0;        ///< the bound that no arena can be below
-  std::string memoryByKind;     ///< PlanText.h
-  bool listsAllBuffers = false; ///< else the largest ones
+/// The device that a plan is for.
+struct PlannedDevice {
+  std::string name;
+  int64_t count = 1;
+  std::optional<int64_t> memoryBytes;  ///< of one; none: not known
+  std::optional<int64_t> contextBytes; ///< of a GPU's memory: what its driver takes
 };
 
-/// What a program with this manifest needs, as text: parameters, state, arena, the memory that it takes while it
-/// trains, its checkpoints and its buffers. Reads the data that the model names, if there are any.
-std::string describePlan(const std::string &manifest, const PlanDetails &details);
+/// Whether a run fits into the device's memory.
+struct MemoryFit {
+  int64_t needed = 0, available = 0; ///< bytes
+  /// Devices that hold the state, if each holds an equal part of it and nothing else.
+  int64_t devicesForState = 1;
+
+  bool fits() const { return needed <= available; }
+};
+
+/// What a program needs. Text and JSON say the same.
+struct ProgramPlan {
+  runtime::Manifest manifest;
+  int64_t liveBytes = 0; ///< the bound that no arena can be below
+  PeakMemory peak;
+  PlannedDevice device;
+  std::optional<runtime::MemoryNeeds> gpu; ///< none: the program runs on a processor
+  runtime::MemoryNeeds host;
+  std::string unreadData; ///< why the data were not counted; empty: they were
+  runtime::DiskNeeds disk;
+  std::optional<MemoryFit> fit; ///< none: the device's memory is not known
+};
+
+/// Plans the program of a manifest. Reads the data that the model names, if there are any.
+ProgramPlan planProgram(const std::string &manifest, PlannedDevice device);
+
+/// `listsAllBuffers`: else the largest ones.
+std::string describePlan(const ProgramPlan &plan, bool listsAllBuffers);
+std::string planAsJson(const ProgramPlan &plan);
 
 } // namespace tessera
 

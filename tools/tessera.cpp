@@ -122,6 +122,7 @@ static int run(int argc, char **argv) {
   addPhaseOptions(plan, options);
   addThreadsOption(plan, options);
   plan->add_flag("-v,--verbose", options.verbose, "list all buffers");
+  plan->add_flag("--json", options.json, "print the plan as one JSON object");
 
   CLI::App *devices = app.add_subcommand("devices", "list the devices that are known, or print a description");
   devices->add_option("DEVICE", options.on, "a device by name, or a file that describes one");

@@ -1,8 +1,7 @@
-//===- PlanText.cpp - the memory plan as text -----------------------------===//
+//===- PeakMemory.cpp - what a step holds where it holds most --------------===//
 
-#include "tools/PlanText.h"
+#include "tools/PeakMemory.h"
 #include "passes/memory/MemoryTimeline.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -15,20 +14,15 @@ static const MemoryMoment *runningAt(const MemoryTimeline &timeline, int number)
   return running;
 }
 
-std::string tessera::memoryByKindText(ModuleOp module) {
-  constexpr double mib = 1 << 20;
+PeakMemory tessera::peakMemory(ModuleOp module) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
-  if (!step) return "";
+  if (!step) return {};
   MemoryTimeline timeline = memoryTimeline(step);
-  std::string text = "peak of step";
+  PeakMemory peak;
   if (const MemoryMoment *running = runningAt(timeline, timeline.peak))
-    text += llvm::formatv(": {0}, {1}", stringifyStepPass(running->pass), running->name).str();
-  text += "\n";
+    peak.pass = stringifyStepPass(running->pass).str(), peak.running = running->name;
   BytesByKind live = timeline.liveAt(timeline.peak);
   for (unsigned kind = 0; kind < bufferKindCount; ++kind)
-    if (live[kind] > 0)
-      text +=
-          llvm::formatv("  {0,10:f1} MiB  {1}\n", live[kind] / mib, stringifyBufferKind(static_cast<BufferKind>(kind)))
-              .str();
-  return text;
+    if (live[kind] > 0) peak.kinds.emplace_back(stringifyBufferKind(static_cast<BufferKind>(kind)).str(), live[kind]);
+  return peak;
 }
