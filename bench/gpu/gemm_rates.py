@@ -23,16 +23,28 @@ import kernel_run
 COMPUTE = {"bf16": 68, "f32": 68, "tf32": 77}
 TYPES = {"bf16": 14, "f32": 0, "tf32": 0}
 REAL_F32 = 0
-TRANSPOSE_A, TRANSPOSE_B, WORKSPACE = 3, 4, 1
-WORKSPACE_BYTES = 64 * 2**20
+TRANSPOSE_A, TRANSPOSE_B, WORKSPACE, REDUCTIONS = 3, 4, 1, 3
+WORKSPACE_BYTES = 32 * 2**20  # as programs have
+COMPUTE_TYPE = 2  # the parts of a split sum are added in f32, as programs do for results of 16 bits
 ALGORITHMS = 8
 TIMES = 10  # launches of a measurement
 LEAST = 1.5  # seconds for a product
 
-# (name, type, rows, columns, depth, whether a and b are transposed), as the library counts: column by column. What has
-# one row a token here is `tokens` columns there.
-TOKENS, WIDTH, WORDS = 32 * 1024, 768, (50257, 50264, 50304)
-CHUNK = TOKENS // 4  # of the logits, which are not all there at a time
+# (name, type, rows, columns, depth, whether a and b are transposed, and perhaps how long a column is and how far apart
+# columns of that length begin), as the library counts: column by column. What has one row a token here is `TOKENS`
+# columns there.
+TOKENS, WIDTH = 32 * 1024, 768
+
+
+def with_words(words, stride, tokens, width):
+    """The products with the logits. Columns of words begin `stride` elements apart."""
+    name = f"{words}" if stride == words else f"{words}, {stride} apart"
+    padding = (words, stride)
+    yield (f"logits of {name}", "bf16", words, tokens, width, True, False, padding)
+    yield (f"their input of {name}", "bf16", width, tokens, words, False, False, padding)
+    yield (f"their weight of {name}", "bf16", width, words, tokens, False, True, padding)
+
+
 PRODUCTS = (
     ("cube", "bf16", 8192, 8192, 8192, False, False),
     ("query, key or value", "bf16", WIDTH, TOKENS, WIDTH, False, False),
@@ -41,16 +53,16 @@ PRODUCTS = (
     ("down", "bf16", WIDTH, TOKENS, 4 * WIDTH, False, False),
     ("gradient of up's input", "bf16", WIDTH, TOKENS, 4 * WIDTH, True, False),
     ("gradient of up", "bf16", 4 * WIDTH, WIDTH, TOKENS, False, True),
-    *((f"logits of {words}", "bf16", words, CHUNK, WIDTH, True, False) for words in WORDS),
-    *((f"their input of {words}", "bf16", WIDTH, CHUNK, words, False, False) for words in WORDS),
-    *((f"their weight of {words}", "bf16", WIDTH, words, CHUNK, False, True) for words in WORDS),
+    *with_words(50257, 50264, TOKENS, WIDTH),  # as programs have them
+    *with_words(50257, 50257, TOKENS, WIDTH),
+    *with_words(50304, 50304, TOKENS, WIDTH),
     ("cube", "tf32", 8192, 8192, 8192, False, False),
     ("cube", "f32", 4096, 4096, 4096, False, False),
 )
 SMALL = (
     ("cube", "bf16", 32, 32, 32, False, False),
-    ("logits of 17", "bf16", 17, 24, 8, True, False),
-    ("their weight of 17", "bf16", 8, 17, 24, False, True),
+    *with_words(17, 17, 24, 8),
+    *with_words(17, 24, 24, 8),
     ("cube", "f32", 16, 16, 16, False, False),
 )
 
@@ -102,10 +114,15 @@ class Product:
     """One product, with memory for its operands."""
 
     def __init__(self, blas, launcher, product):
-        _, self.type, rows, columns, depth, is_a_turned, is_b_turned = product
-        self.blas, self.launcher, self.rows, self.columns = blas, launcher, rows, columns
+        _, self.type, rows, columns, depth, is_a_turned, is_b_turned, *padding = product
+        self.blas, self.launcher, self.strides = blas, launcher, dict(padding)
         width = 2 if self.type == "bf16" else 4
-        sizes = (rows * depth, depth * columns, rows * columns)
+        shapes = (
+            (depth, rows) if is_a_turned else (rows, depth),
+            (columns, depth) if is_b_turned else (depth, columns),
+            (rows, columns),
+        )
+        sizes = [self.stride(shape[0]) * shape[1] for shape in shapes]
         self.memory = []
         for size in sizes:
             self.memory.append(launcher.allocate(width * size))
@@ -115,14 +132,14 @@ class Product:
         self.desc = blas.made("cublasLtMatmulDescCreate", COMPUTE[self.type], REAL_F32)
         for attribute, value in ((TRANSPOSE_A, is_a_turned), (TRANSPOSE_B, is_b_turned)):
             blas("cublasLtMatmulDescSetAttribute", self.desc, attribute, *by_reference(ctypes.c_int32, int(value)))
-        self.layouts = [
-            self.layout(*((depth, rows) if is_a_turned else (rows, depth))),
-            self.layout(*((columns, depth) if is_b_turned else (depth, columns))),
-            self.layout(rows, columns),
-        ]
+        self.layouts = [self.layout(*shape) for shape in shapes]
+
+    def stride(self, rows):
+        """Elements from one column of so many rows to the next."""
+        return self.strides.get(rows, rows)
 
     def layout(self, rows, columns):
-        size, leading = (ctypes.c_uint64(rows), ctypes.c_uint64(columns)), ctypes.c_int64(rows)
+        size, leading = (ctypes.c_uint64(rows), ctypes.c_uint64(columns)), ctypes.c_int64(self.stride(rows))
         return self.blas.made("cublasLtMatrixLayoutCreate", TYPES[self.type], *size, leading)
 
     def fill(self, address, count):
@@ -141,6 +158,9 @@ class Product:
         preference, a_b_d = self.blas.made("cublasLtMatmulPreferenceCreate"), self.layouts
         value = by_reference(ctypes.c_uint64, WORKSPACE_BYTES)
         self.blas("cublasLtMatmulPreferenceSetAttribute", preference, WORKSPACE, *value)
+        if self.type == "bf16":
+            value = by_reference(ctypes.c_uint32, COMPUTE_TYPE)
+            self.blas("cublasLtMatmulPreferenceSetAttribute", preference, REDUCTIONS, *value)
         results, found = (Heuristic * ALGORITHMS)(), ctypes.c_int()
         order = (self.desc, *a_b_d, a_b_d[2], preference, ALGORITHMS, results, ctypes.byref(found))
         self.blas("cublasLtMatmulAlgoGetHeuristic", self.blas.handle, *order)

@@ -75,6 +75,16 @@ void Contractions::sayWhatIsReplaced() const {
        names.size() == 1 ? "the contraction" : "the contractions", fmt::join(names, ", "));
 }
 
+/// Runs a contraction for the first time. The library may refuse to run an algorithm that it has accepted: then the
+/// first of its suggestions that runs is chosen.
+static void runFirst(CublasGemm &gemm, const GemmAddresses &operands, DevicePointer workspace, Stream stream) {
+  try {
+    gemm.run(operands, workspace, stream);
+  } catch (const Error &) {
+    if (!gemm.findAlgorithm(operands, workspace, stream)) throw;
+  }
+}
+
 void Contractions::prepare(const std::vector<ContractionCall> &calls, const std::string &device,
                            DevicePointer workspace, Stream stream) {
   replaceEpilogues(calls, workspace, stream);
@@ -86,7 +96,7 @@ void Contractions::prepare(const std::vector<ContractionCall> &calls, const std:
     GemmAddresses operands = operandsOf(call);
     gemm.prepare(operands);
     // The arena contains zeros, and so do the results.
-    if (uses.erase({call.gemm, gemm.alignmentOf(operands)})) gemm.run(operands, workspace, stream);
+    if (uses.erase({call.gemm, gemm.alignmentOf(operands)})) runFirst(gemm, operands, workspace, stream);
   }
   sayWhatIsReplaced();
 }

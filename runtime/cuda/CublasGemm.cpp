@@ -326,6 +326,12 @@ void CublasGemm::prepare(const GemmAddresses &operands) {
   impl->choices[alignment] = {best.algorithm, best.workspaceBytes};
 }
 
+std::optional<MatmulAlgorithm> CublasGemm::chosen(const GemmAlignment &alignment) const {
+  auto it = impl->choices.find(alignment);
+  if (it == impl->choices.end()) return std::nullopt;
+  return it->second.algorithm;
+}
+
 void CublasGemm::forget(const GemmAlignment &alignment) { impl->choices.erase(alignment); }
 
 int64_t CublasGemm::calls() const { return impl->calls(); }

@@ -55,6 +55,8 @@ public:
   std::vector<MatmulAlgorithm> suggest(const GemmAlignment &alignment, int most) const;
   /// Runs with operands of this alignment use this algorithm from now on. Returns false if cuBLASLt rejects it.
   bool choose(const GemmAlignment &alignment, const MatmulAlgorithm &algorithm);
+  /// The algorithm that is chosen for this alignment; none if no choice was made.
+  std::optional<MatmulAlgorithm> chosen(const GemmAlignment &alignment) const;
   /// Removes the choice for this alignment; prepare() makes another one.
   void forget(const GemmAlignment &alignment);
 

@@ -167,11 +167,13 @@ std::string GemmSearch::keyOf(const CublasGemm &gemm, const GemmAlignment &align
   const GemmSpec &d = gemm.description();
   auto list = [](const std::vector<int64_t> &values) { return fmt::format("{}", fmt::join(values, " ")); };
   auto number = [](ElementType type) { return static_cast<int>(type); };
-  return fmt::format("{}: types {} {} {}{}; a {} by {}; b {} by {}; c {} by {}; bias {} of {}; added {}{}; aligned {}",
-                     platform, number(d.a.type), number(d.b.type), number(d.c.type), d.tf32 ? " tf32" : "",
-                     list(d.a.dims), list(d.a.strides), list(d.b.dims), list(d.b.strides), list(d.c.dims),
-                     list(d.c.strides), d.bias ? list(*d.bias) : "none", number(d.biasType), d.accumulate,
-                     epilogueName(d), fmt::join(alignment, " "));
+  // A file of a program that added the parts of a sum in the result's type has other keys.
+  const char *parts = d.c.type == ElementType::F32 ? "" : "; parts added in f32";
+  return fmt::format(
+      "{}: types {} {} {}{}; a {} by {}; b {} by {}; c {} by {}; bias {} of {}; added {}{}{}; aligned {}", platform,
+      number(d.a.type), number(d.b.type), number(d.c.type), d.tf32 ? " tf32" : "", list(d.a.dims), list(d.a.strides),
+      list(d.b.dims), list(d.b.strides), list(d.c.dims), list(d.c.strides), d.bias ? list(*d.bias) : "none",
+      number(d.biasType), d.accumulate, epilogueName(d), parts, fmt::join(alignment, " "));
 }
 
 /// A file that cannot be read or parsed is replaced.
@@ -219,19 +221,25 @@ int GemmSearch::chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, 
   // A choice that cannot be recorded might differ next time, and with it the bits of the results.
   if (missing.empty() || !write(known)) return 0;
   Clock::time_point start = Clock::now();
-  for (const auto &[number, alignment] : missing) {
+  std::map<std::pair<size_t, GemmAlignment>, std::optional<MatmulAlgorithm>> before; // those have run
+  for (const auto &use : missing) {
+    auto &[number, alignment] = use;
     CublasGemm &gemm = gemms[number];
-    std::optional<MatmulAlgorithm> best;
+    std::optional<MatmulAlgorithm> best, &earlier = before[use] = gemm.chosen(alignment);
     if (Clock::now() - start < longestSearch) best = fastest(gemm, alignment, workspace, stream);
-    if (!best) best = gemm.suggest(alignment, 1).front();
+    if (!best) best = earlier ? *earlier : gemm.suggest(alignment, 1).front();
     found[keyOf(gemm, alignment)] = toText(*best);
   }
   // Another process may have finished first: its choices have precedence.
   known = read();
   known.merge(found);
   bool isRecorded = write(known);
-  for (const auto &use : missing)
-    if (!isRecorded || !isKnown(use)) gemms[use.first].forget(use.second);
+  for (const auto &use : missing) {
+    if (isRecorded && isKnown(use)) continue;
+    CublasGemm &gemm = gemms[use.first];
+    gemm.forget(use.second);
+    if (const std::optional<MatmulAlgorithm> &earlier = before[use]) gemm.choose(use.second, *earlier);
+  }
   return static_cast<int>(missing.size());
 }
 

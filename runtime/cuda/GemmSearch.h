@@ -26,9 +26,9 @@ public:
   GemmSearch(std::string file, std::string device);
 
   /// Chooses an algorithm for each use: the recorded one, else the fastest, measured on `stream` with memory of its
-  /// own and recorded. If time or memory for that run out, cuBLASLt's first suggestion is recorded. If the file
-  /// cannot be written, nothing is measured, and no algorithm is chosen. Returns the number of uses without a
-  /// record.
+  /// own and recorded. If time or memory for that run out, the earlier choice is recorded, or else cuBLASLt's first
+  /// suggestion. If the file cannot be written, nothing is measured, and choices stay as they are. Returns the number
+  /// of uses without a record.
   int chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream);
 
 private:

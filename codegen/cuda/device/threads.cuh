@@ -35,7 +35,8 @@ struct MaxNum { ///< ignores NaN; `a` must not be NaN
   template <typename T> static TSR_DEVICE T combine(T a, T b) { return max_number(a, b); }
 };
 
-/// exp(scale x - down), as a power of two with a relative error of about 2^-22 (PTX: ex2.approx.ftz). The product and
+/// exp(scale x - down), as a power of two. Its relative error is about 2^-22 (PTX: ex2.approx.ftz), and that of the
+/// exponent's rounding: 2^-18 near exp(-80). The product and
 /// the difference are rounded one after the other: the result is exactly 1 where `down` is the product, however large
 /// that is. A fused multiply-add would leave the rounding error of `down`, which for large values is any exponent.
 TSR_DEVICE float exp_of_difference(float x, float scale, float down) {

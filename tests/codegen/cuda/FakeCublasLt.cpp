@@ -273,6 +273,9 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
   if (!fits || !isApart || !isEpilogueSupported(desc, ofA, ofD, /*runs=*/true)) return 7;
   FakeHeuristic chosen{};
   memcpy(&chosen, algorithm, 64);
+  // Accepted, but it does not run.
+  if (const char *broken = getenv("FAKE_CUDA_BROKEN_ALGORITHM"))
+    if (chosen.number == strtoull(broken, nullptr, 10)) return notNow;
   const void *operands[] = {a, b, c, d};
   for (int i = 0; i < 4; ++i)
     if (chosen.alignments[i] == 0 || address(operands[i]) % chosen.alignments[i] != 0) return 7;

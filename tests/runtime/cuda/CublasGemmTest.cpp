@@ -313,6 +313,26 @@ struct Refusal {
   ~Refusal() { unsetenv("FAKE_CUDA_NO_GELU"); }
 };
 
+/// An algorithm that the library accepts and then does not run is replaced by the next one, also if it is recorded, or
+/// if the choices cannot be recorded.
+TEST_P(CublasGemmEpilogues, RunWithAnotherAlgorithm) {
+  TemporaryFolder folder;
+  for (const std::string &file : {std::string(), folder / "gemms.json", folder / "no such folder/gemms.json"})
+    for (GemmEpilogue epilogue : {GemmEpilogue::None, GemmEpilogue::Gelu}) {
+      Manifest manifest = manifestOf({describe(GetParam(), epilogue, true, epilogue == GemmEpilogue::Gelu)});
+      GemmAlignment alignment{};
+      for (const char *broken : {"0", "1"}) { // the first search finds no difference, and records the first algorithm
+        setenv("FAKE_CUDA_BROKEN_ALGORITHM", broken, 1);
+        Contractions contractions(manifest, file);
+        EXPECT_EQ(prepare(contractions, {{0, at}}), "");
+        alignment = contractions.gemm(0).alignmentOf(at);
+        ASSERT_TRUE(contractions.gemm(0).chosen(alignment));
+        EXPECT_EQ(contractions.gemm(0).chosen(alignment)->data[0], *broken == '1' ? 2u : 1u) << file;
+        unsetenv("FAKE_CUDA_BROKEN_ALGORITHM");
+      }
+    }
+}
+
 /// The kernel after the contraction is none of the runtime's: here nothing computes GELU.
 TEST_P(CublasGemmEpilogues, AreLeftToAKernelIfRefused) {
   for (const char *refused : {"gelu", "gradient", "1", "late"}) {
