@@ -28,14 +28,14 @@ static int64_t parameterCount(const Manifest &manifest) {
   return count;
 }
 
-/// Bytes of data in the host's memory; 0 if they cannot be read, as `problem` says.
-static int64_t dataBytes(const Manifest &manifest, std::string &problem) {
+static HeldData heldData(const Manifest &manifest) {
+  HeldData data;
   try {
-    return heldDataBytes(manifest, DataFiles(manifest.data, {}), problem).value_or(0);
+    data.bytes = heldDataBytes(manifest, DataFiles(manifest.data, {}), data.problem);
   } catch (const Error &error) {
-    problem = error.what();
-    return 0;
+    data.problem = error.what();
   }
+  return data;
 }
 
 ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice device) {
@@ -44,7 +44,7 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
   plan.device = std::move(device);
   int64_t context = plan.device.contextBytes.value_or(usualContextBytes);
   if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest, context);
-  plan.host = hostMemory(plan.manifest, dataBytes(plan.manifest, plan.unreadData));
+  plan.host = hostMemory(plan.manifest, heldData(plan.manifest));
   plan.disk = checkpointNeeds(plan.manifest);
   if (!plan.device.memoryBytes) return plan;
   MemoryFit fit{plan.gpu ? plan.gpu->total() : plan.host.total(), *plan.device.memoryBytes, 1};
@@ -85,23 +85,24 @@ static std::string describeFit(const ProgramPlan &plan) {
   return text;
 }
 
+static std::string describeLine(const std::string &name, const std::string &bytes, const std::string &note) {
+  return fmt::format("  {:<28} {:>12}{}{}\n", name, bytes, note.empty() ? "" : "  ", note);
+}
 static std::string describeLine(const std::string &name, int64_t bytes, const std::string &note) {
-  return fmt::format("  {:<28} {:>12}{}{}\n", name, formatBytes(bytes), note.empty() ? "" : "  ", note);
+  return describeLine(name, formatBytes(bytes), note);
 }
 
 static std::string describeNeeds(const char *title, const MemoryNeeds &needs) {
   std::string text = fmt::format("{}\n", title);
-  for (const MemoryNeed &need : needs.lines) text += describeLine(need.name, need.bytes, need.note);
+  for (const MemoryNeed &need : needs.lines)
+    text += describeLine(need.name, need.isKnown ? formatBytes(need.bytes) : "?", need.note);
   return text + describeLine("total", needs.total(), fmt::format("{} bytes", needs.total()));
 }
 
 static std::string describeMemory(const ProgramPlan &plan) {
   std::string text;
   if (plan.gpu) text += describeNeeds("memory of the GPU", *plan.gpu);
-  text += describeNeeds(plan.gpu ? "memory of the host" : "memory", plan.host);
-  if (!plan.unreadData.empty())
-    text += "  data held in memory are not counted, since they cannot be read: " + plan.unreadData + "\n";
-  return text;
+  return text + describeNeeds(plan.gpu ? "memory of the host" : "memory", plan.host);
 }
 
 static std::string describeDisk(const DiskNeeds &disk) {
@@ -145,7 +146,9 @@ static Json asJson(const MemoryNeeds &needs) {
   Json lines = Json::array();
   for (const MemoryNeed &need : needs.lines) {
     size_t start = need.name.find_first_not_of(' '); // parts are indented
-    lines.push_back({{"name", need.name.substr(start)}, {"bytes", need.bytes}, {"part", need.isPart}});
+    Json line = {{"name", need.name.substr(start)}, {"bytes", need.bytes}, {"part", need.isPart}};
+    if (!need.isKnown) line["bytes"] = nullptr, line["problem"] = need.note;
+    lines.push_back(std::move(line));
   }
   return {{"total", needs.total()}, {"lines", std::move(lines)}};
 }
@@ -163,7 +166,6 @@ std::string tessera::planAsJson(const ProgramPlan &plan) {
                {"live", plan.liveBytes},
                {"host", asJson(plan.host)}};
   if (plan.gpu) json["gpu"] = asJson(*plan.gpu);
-  if (!plan.unreadData.empty()) json["unread_data"] = plan.unreadData;
   json["disk"] = {{"checkpoint", plan.disk.checkpointBytes}, {"most_checkpoints", plan.disk.mostCheckpoints}};
   Json kinds = Json::object();
   for (const auto &[kind, bytes] : plan.peak.kinds) kinds[kind] = bytes;

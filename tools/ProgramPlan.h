@@ -34,7 +34,6 @@ struct ProgramPlan {
   PlannedDevice device;
   std::optional<runtime::MemoryNeeds> gpu; ///< none: the program runs on a processor
   runtime::MemoryNeeds host;
-  std::string unreadData; ///< why the data were not counted; empty: they were
   runtime::DiskNeeds disk;
   std::optional<MemoryFit> fit; ///< none: the device's memory is not known
 };

@@ -25,7 +25,8 @@ static void printState(const Manifest &manifest) {
 static void printNeeds(const char *title, const MemoryNeeds &needs) {
   printText("{} (bytes)\n", title);
   for (const MemoryNeed &line : needs.lines)
-    printText("  {:<32} {:>15}{}{}\n", line.name, line.bytes, line.note.empty() ? "" : "  ", line.note);
+    printText("  {:<32} {:>15}{}{}\n", line.name, line.isKnown ? fmt::format("{}", line.bytes) : "?",
+              line.note.empty() ? "" : "  ", line.note);
   printText("  {:<32} {:>15}\n", "total", needs.total());
 }
 
@@ -40,10 +41,9 @@ static void printDisk(const Manifest &manifest) {
 
 static void printMemory(const Manifest &manifest, const DataFiles &files) {
   if (manifest.isForGpu()) printNeeds("memory of the GPU", deviceMemory(manifest, usualContextBytes));
-  std::string error;
-  std::optional<int64_t> held = heldDataBytes(manifest, files, error);
-  printNeeds(manifest.isForGpu() ? "memory of the host" : "memory", hostMemory(manifest, held.value_or(0)));
-  if (!held) printText("  data held in memory: not known: {}\n", error);
+  HeldData data;
+  data.bytes = heldDataBytes(manifest, files, data.problem);
+  printNeeds(manifest.isForGpu() ? "memory of the host" : "memory", hostMemory(manifest, data));
   AvailableMemory available = availableMemory();
   printText("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
   printDisk(manifest);

@@ -48,7 +48,7 @@ static int64_t mirroredBytes(const Manifest &manifest) {
   return std::min(bytes, manifest.arena.bytes);
 }
 
-MemoryNeeds hostMemory(const Manifest &manifest, int64_t heldData) {
+MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data) {
   MemoryNeeds needs;
   auto add = [&](std::string name, int64_t bytes, std::string note = "", bool isPart = false) {
     needs.lines.push_back({std::move(name), bytes, std::move(note), isPart});
@@ -63,7 +63,8 @@ MemoryNeeds hostMemory(const Manifest &manifest, int64_t heldData) {
   }
   add("batch buffers", 2 * stepBatchBytes(manifest));
   add("small blocks of libraries", stepallocator::regionBytes);
-  add("data held in memory", heldData, "beside mapped data files");
+  add("data held in memory", data.bytes.value_or(0), data.bytes ? "beside mapped data files" : data.problem);
+  needs.lines.back().isKnown = data.bytes.has_value();
   add("writing checkpoints", std::min<int64_t>(chunkBytes, stateBytes(manifest)) + (1 << 20));
   add("the process itself", processBytes + bytesForManifestByte * manifest.textBytes +
                                 (manifest.isForGpu() ? 0 : bytesForContraction * contractions));

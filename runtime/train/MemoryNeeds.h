@@ -17,6 +17,13 @@ struct MemoryNeed {
   int64_t bytes = 0;
   std::string note = {}; ///< may be empty
   bool isPart = false;   ///< of the line before it, which counts it already
+  bool isKnown = true;   ///< else it counts as 0, and the note says why
+};
+
+/// Bytes that readers of the data hold (runtime/data/HeldData.h), or why they are not known.
+struct HeldData {
+  std::optional<int64_t> bytes;
+  std::string problem = {};
 };
 
 /// The lines that one memory must hold at the same time.
@@ -27,9 +34,8 @@ struct MemoryNeeds {
   int64_t total() const;
 };
 
-/// What a training run takes of the host's memory: anonymous pages, without the files that it maps. `heldData`: bytes
-/// that readers of the data hold (DataSource.h).
-MemoryNeeds hostMemory(const Manifest &manifest, int64_t heldData);
+/// What a training run takes of the host's memory: anonymous pages, without the files that it maps.
+MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data);
 
 /// What it takes of a GPU's memory, of which the driver, its context and loaded code take `contextBytes`.
 MemoryNeeds deviceMemory(const Manifest &manifest, int64_t contextBytes);
