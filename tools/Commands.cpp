@@ -404,10 +404,9 @@ static PlannedDevice plannedDevice(ModuleOp module, const CommandOptions &option
   Target target = options.device ? options.device->target : Target::of(module);
   if (!options.device && !target.isGpu()) {
     runtime::AvailableMemory available = runtime::availableMemory();
-    return {"what " + available.limit + " has left", 1, available.bytes, std::nullopt};
+    return {"what " + available.limit + " has left", 1, available.bytes};
   }
-  return {target.name().str(), options.device ? options.device->count : 1, target.figures.memoryBytes,
-          target.figures.gpu.contextBytes};
+  return {target.name().str(), options.device ? options.device->count : 1, target.figures.memoryBytes};
 }
 
 int tessera::runPlan(const CommandOptions &options) {
@@ -423,12 +422,14 @@ int tessera::runPlan(const CommandOptions &options) {
   std::string before = moduleText(module);
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
   if (failed(manifest)) return failedOn(before, options, dumps.getProblem());
-  ProgramPlan plan = planProgram(*manifest, plannedDevice(module, options));
+  ProgramPlan plan = planProgram(*manifest, plannedDevice(module, options), options.data);
   plan.liveBytes = arenaLowerBound(module), plan.peak = peakMemory(module);
   results() << (options.json ? planAsJson(plan) : describePlan(plan, options.verbose));
   if (!options.device || !plan.fit || plan.fit->fits()) return ExitDone;
   return refuse(options.input.path + " does not fit into the memory of " + plan.device.name +
-                "; a smaller batch, a shorter sequence or a low-precision type takes less");
+                (plan.fit->devicesForState > 1
+                     ? "; its state alone takes " + std::to_string(plan.fit->devicesForState) + " of them"
+                     : "; a smaller batch, a shorter sequence or a low-precision type takes less"));
 }
 
 int tessera::runExplain(const CommandOptions &options) {

@@ -28,7 +28,8 @@ struct CommandOptions {
   std::string other; ///< of `diff`: what the input is compared with
   bool timing = false;
   bool verbose = false;
-  bool json = false; ///< of `plan`
+  bool json = false;             ///< of `plan`
+  std::vector<std::string> data; ///< of `plan`: files in place of those that the model names
   bool useCache = true;
   std::vector<std::string> programArguments; ///< of `train`: passed to the program
 };

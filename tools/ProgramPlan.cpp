@@ -2,7 +2,7 @@
 
 #include "tools/ProgramPlan.h"
 #include "runtime/base/Error.h"
-#include "runtime/data/HeldData.h"
+#include "runtime/data/DataSource.h"
 #include "runtime/machine/MachineMemory.h"
 
 using namespace tessera;
@@ -15,41 +15,27 @@ static constexpr size_t largestBuffers = 15;
 // The plan
 //===----------------------------------------------------------------------===//
 
-static int64_t stateBytes(const Manifest &manifest) {
-  int64_t bytes = 0;
-  for (const StateEntry &entry : manifest.state) bytes += entry.bytes;
-  return bytes;
-}
-
-static int64_t parameterCount(const Manifest &manifest) {
-  int64_t count = 0;
-  for (const StateEntry &entry : manifest.state)
-    if (entry.isParameter()) count += entry.bytes / bytesOf(entry.type);
-  return count;
-}
-
-static HeldData heldData(const Manifest &manifest) {
-  HeldData data;
+/// Of the files that the options name, else of those that the model names.
+static HeldData dataOf(const Manifest &manifest, const std::vector<std::string> &options) {
   try {
-    data.bytes = heldDataBytes(manifest, DataFiles(manifest.data, {}), data.problem);
-  } catch (const Error &error) {
-    data.problem = error.what();
+    return heldData(manifest, DataFiles(manifest.data, options));
+  } catch (const Error &error) { // an option that is wrong
+    return {std::nullopt, error.what()};
   }
-  return data;
 }
 
-ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice device) {
+ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice device,
+                                 const std::vector<std::string> &dataOptions) {
   ProgramPlan plan;
   plan.manifest = parseManifest(manifest);
   plan.device = std::move(device);
-  int64_t context = plan.device.contextBytes.value_or(usualContextBytes);
-  if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest, context);
-  plan.host = hostMemory(plan.manifest, heldData(plan.manifest));
+  if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest);
+  plan.host = hostMemory(plan.manifest, dataOf(plan.manifest, dataOptions));
   plan.disk = checkpointNeeds(plan.manifest);
   if (!plan.device.memoryBytes) return plan;
   MemoryFit fit{plan.gpu ? plan.gpu->total() : plan.host.total(), *plan.device.memoryBytes, 1};
-  int64_t forState = std::max<int64_t>(1, fit.available - (plan.gpu ? context : 0));
-  fit.devicesForState = std::max<int64_t>(1, (stateBytes(plan.manifest) + forState - 1) / forState);
+  int64_t forState = std::max<int64_t>(1, fit.available - (plan.gpu ? contextBytes(plan.manifest) : 0));
+  fit.devicesForState = std::max<int64_t>(1, (plan.manifest.stateBytes() + forState - 1) / forState);
   plan.fit = fit;
   return plan;
 }
@@ -65,7 +51,7 @@ static std::string mebibytes(int64_t bytes) {
 static std::string describeSizes(const ProgramPlan &plan) {
   const Manifest &manifest = plan.manifest;
   return fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes\nlive        {} at most\n",
-                     parameterCount(manifest), mebibytes(stateBytes(manifest)), mebibytes(manifest.arena.bytes),
+                     manifest.parameters(), mebibytes(manifest.stateBytes()), mebibytes(manifest.arena.bytes),
                      manifest.arena.bytes, mebibytes(plan.liveBytes));
 }
 
@@ -77,11 +63,12 @@ static std::string describeFit(const ProgramPlan &plan) {
   const MemoryFit &fit = *plan.fit;
   std::string text = fmt::format("fits        {}: {} of {}, {}", fit.fits() ? "yes" : "no", formatBytes(fit.needed),
                                  formatBytes(fit.available), device.name);
+  if (!plan.gpu && !plan.host.isComplete()) text += ", without the data";
   if (!fit.fits()) text += fmt::format("; {} are lacking", formatBytes(fit.needed - fit.available));
   text += device.count > 1 ? "; of one, since a program runs on one device so far\n" : "\n";
   if (fit.devicesForState > 1)
     text += fmt::format("            the state alone, {}, takes {} of them at least\n",
-                        formatBytes(stateBytes(plan.manifest)), fit.devicesForState);
+                        formatBytes(plan.manifest.stateBytes()), fit.devicesForState);
   return text;
 }
 
@@ -160,8 +147,8 @@ static Json asJson(const BufferSpec &buffer) {
 
 std::string tessera::planAsJson(const ProgramPlan &plan) {
   Json json = {{"model", plan.manifest.model},
-               {"parameters", parameterCount(plan.manifest)},
-               {"state", stateBytes(plan.manifest)},
+               {"parameters", plan.manifest.parameters()},
+               {"state", plan.manifest.stateBytes()},
                {"arena", plan.manifest.arena.bytes},
                {"live", plan.liveBytes},
                {"host", asJson(plan.host)}};

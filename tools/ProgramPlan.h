@@ -13,8 +13,7 @@ namespace tessera {
 struct PlannedDevice {
   std::string name;
   int64_t count = 1;
-  std::optional<int64_t> memoryBytes;  ///< of one; none: not known
-  std::optional<int64_t> contextBytes; ///< of a GPU's memory: what its driver takes
+  std::optional<int64_t> memoryBytes; ///< of one; none: not known
 };
 
 /// Whether a run fits into the device's memory.
@@ -38,8 +37,8 @@ struct ProgramPlan {
   std::optional<MemoryFit> fit; ///< none: the device's memory is not known
 };
 
-/// Plans the program of a manifest. Reads the data that the model names, if there are any.
-ProgramPlan planProgram(const std::string &manifest, PlannedDevice device);
+/// Plans the program of a manifest. Reads the data that the options (`--data`) or the model name, if there are any.
+ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const std::vector<std::string> &dataOptions);
 
 /// `listsAllBuffers`: else the largest ones.
 std::string describePlan(const ProgramPlan &plan, bool listsAllBuffers);

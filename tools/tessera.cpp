@@ -122,6 +122,9 @@ static int run(int argc, char **argv) {
   addPhaseOptions(plan, options);
   addThreadsOption(plan, options);
   plan->add_flag("-v,--verbose", options.verbose, "list all buffers");
+  plan->add_option("--data", options.data, "files in place of those that the model names, as for the program's `train`")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   plan->add_flag("--json", options.json, "print the plan as one JSON object");
 
   CLI::App *devices = app.add_subcommand("devices", "list the devices that are known, or print a description");

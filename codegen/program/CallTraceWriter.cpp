@@ -72,8 +72,7 @@ private:
   void writeCall(ArrayRef<Operation *> ops) {
     json.object([&] {
       json.attribute("name", ops.size() == 1 ? userName(ops.front()) : "");
-      StepPass pass = StepPass::Forward;
-      for (Operation *op : ops) pass = std::max(pass, stepPass(op));
+      StepPass pass = stepPass(ops);
       if (pass != StepPass::Forward) json.attribute("pass", stringifyStepPass(pass));
       json.attributeArray("results", [&] {
         for (Operation *op : ops) {

@@ -108,11 +108,8 @@ KernelOrigin EntryEmitter::originOf(ArrayRef<Operation *> ops) const {
   return origin;
 }
 
-/// Kernels that run together belong to the pass of the last one.
 CallSite EntryEmitter::siteOf(ArrayRef<Operation *> ops) {
-  CallSite site{function.getName(), runsPerCall(ops.front())};
-  for (Operation *op : ops) site.pass = std::max(site.pass, stepPass(op));
-  return site;
+  return {function.getName(), runsPerCall(ops.front()), stepPass(ops)};
 }
 
 /// The alignment of a place in every iteration, in bytes.

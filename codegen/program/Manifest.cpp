@@ -102,8 +102,10 @@ void ManifestWriter::writeTarget() {
     bool isCuda = !summary.target.architectures.empty();
     json.attribute("kind", isCuda ? "cuda" : "cpu");
     json.attributeBegin("device");
-    writeAttr(Target::of(module).recorded(module.getContext()));
+    Target target = Target::of(module);
+    writeAttr(target.recorded(module.getContext()));
     json.attributeEnd();
+    if (isCuda && target.figures.gpu.contextBytes) json.attribute("context", *target.figures.gpu.contextBytes);
     if (isCuda)
       json.attributeArray("architectures", [&] {
         for (const std::string &architecture : summary.target.architectures) json.value(architecture);

@@ -30,6 +30,12 @@ StepPass tessera::stepPass(Operation *op) {
   return StepPass::Forward;
 }
 
+StepPass tessera::stepPass(ArrayRef<Operation *> ops) {
+  StepPass last = StepPass::Forward;
+  for (Operation *op : ops) last = std::max(last, stepPass(op));
+  return last;
+}
+
 void tessera::setStepPass(Operation *op, StepPass pass) {
   bool isNone = op->hasTrait<OpTrait::ConstantLike>() || op->hasTrait<OpTrait::IsTerminator>() ||
                 isa<SeedOp, ClipOp, UpdateOp>(op);

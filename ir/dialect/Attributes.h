@@ -61,6 +61,8 @@ llvm::StringRef stringifyStepPass(StepPass pass);
 /// The pass that an op belongs to, as its attribute says; `tsr.seed`, `tsr.clip` and `tsr.update` need none. Of a
 /// kernel that computes for several: passes/analysis/StepPasses.h.
 StepPass stepPass(mlir::Operation *op);
+/// Of ops that run together: the last one's.
+StepPass stepPass(llvm::ArrayRef<mlir::Operation *> ops);
 
 /// Has an op belong to a pass. Constants and terminators belong to none.
 void setStepPass(mlir::Operation *op, StepPass pass);

@@ -81,7 +81,7 @@ void TimelineBuilder::noteLaunch(Operation *first) {
   moment.number = line.at(first);
   moment.name = names.nameOf(first);
   if (ops.size() > 1) moment.name += " and " + std::to_string(ops.size() - 1) + " more";
-  for (Operation *op : ops) moment.pass = std::max(moment.pass, stepPass(op));
+  moment.pass = stepPass(ops);
   if (!isa<ReorderOp>(first)) moment.call = calls++;
   timeline.moments.push_back(moment);
 }

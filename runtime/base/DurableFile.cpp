@@ -30,6 +30,7 @@ DurableFile::~DurableFile() {
 void DurableFile::append(const void *bytes, size_t size) {
   auto *at = static_cast<const char *>(bytes);
   total += size;
+  chunk.reserve(chunkBytes); // one block: growing would take several, and leave holes in the heap
   while (size > 0) {
     size_t part = std::min(size, chunkBytes - chunk.size());
     chunk.insert(chunk.end(), at, at + part);

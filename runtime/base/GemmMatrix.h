@@ -15,6 +15,13 @@ struct GemmMatrix {
   ElementType type = ElementType::F32;
   std::vector<int64_t> dims, strides;
 
+  int64_t elements() const {
+    int64_t count = 1;
+    for (int64_t dim : dims) count *= dim;
+    return count;
+  }
+  int64_t bytes() const { return elements() * bytesOf(type); }
+
   bool operator==(const GemmMatrix &) const = default;
 };
 

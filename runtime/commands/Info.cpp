@@ -11,15 +11,11 @@
 namespace tessera::runtime {
 
 static void printState(const Manifest &manifest) {
-  int64_t parameters = 0, total = 0;
   printText("state\n");
-  for (const StateEntry &entry : manifest.state) {
+  for (const StateEntry &entry : manifest.state)
     printText("  {:<32} {:<8} {:<5} {:<40} {:>12}\n", entry.path, entry.kind, elementTypeName(entry.type),
               formatAxes(entry.canonicalAxes()), entry.bytes);
-    total += entry.bytes;
-    if (entry.isParameter()) parameters += entry.bytes / bytesOf(entry.type);
-  }
-  printText("  {} parameters, {} bytes of state\n\n", parameters, total);
+  printText("  {} parameters, {} bytes of state\n\n", manifest.parameters(), manifest.stateBytes());
 }
 
 static void printNeeds(const char *title, const MemoryNeeds &needs) {
@@ -40,10 +36,8 @@ static void printDisk(const Manifest &manifest) {
 }
 
 static void printMemory(const Manifest &manifest, const DataFiles &files) {
-  if (manifest.isForGpu()) printNeeds("memory of the GPU", deviceMemory(manifest, usualContextBytes));
-  HeldData data;
-  data.bytes = heldDataBytes(manifest, files, data.problem);
-  printNeeds(manifest.isForGpu() ? "memory of the host" : "memory", hostMemory(manifest, data));
+  if (manifest.isForGpu()) printNeeds("memory of the GPU", deviceMemory(manifest));
+  printNeeds(manifest.isForGpu() ? "memory of the host" : "memory", hostMemory(manifest, heldData(manifest, files)));
   AvailableMemory available = availableMemory();
   printText("  {:<32} {:>15}  {}\n\n", "available", available.bytes, available.limit);
   printDisk(manifest);

@@ -3,10 +3,11 @@
 #include "runtime/data/HeldData.h"
 
 #include "runtime/base/Error.h"
+#include "runtime/data/DataSource.h"
 
 namespace tessera::runtime {
 
-std::optional<int64_t> heldDataBytes(const Manifest &manifest, const DataFiles &files, std::string &error) {
+HeldData heldData(const Manifest &manifest, const DataFiles &files) {
   try {
     DataSet training, validation; // open at the same time, as in training: they share memory
     auto step = manifest.entries.find("step"), evaluate = manifest.entries.find("evaluate");
@@ -18,10 +19,9 @@ std::optional<int64_t> heldDataBytes(const Manifest &manifest, const DataFiles &
     validation.addHeld(held);
     int64_t bytes = 0;
     for (const auto &[address, size] : held) bytes += size;
-    return bytes;
+    return {bytes};
   } catch (const Error &e) {
-    error = e.what();
-    return std::nullopt;
+    return {std::nullopt, e.what()};
   }
 }
 

@@ -3,16 +3,22 @@
 #ifndef TESSERA_RUNTIME_DATA_HELDDATA_H
 #define TESSERA_RUNTIME_DATA_HELDDATA_H
 
-#include "runtime/data/DataSource.h"
-
+#include <cstdint>
 #include <optional>
 #include <string>
 
 namespace tessera::runtime {
 
+struct Manifest;
+class DataFiles;
+
 /// Bytes that readers hold beside mapped files, for training and for evaluation. None if the data cannot be read, as
-/// `error` says.
-std::optional<int64_t> heldDataBytes(const Manifest &manifest, const DataFiles &files, std::string &error);
+/// `problem` says.
+struct HeldData {
+  std::optional<int64_t> bytes;
+  std::string problem = {};
+};
+HeldData heldData(const Manifest &manifest, const DataFiles &files);
 
 } // namespace tessera::runtime
 

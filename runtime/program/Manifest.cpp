@@ -286,6 +286,7 @@ static TargetSpec readTarget(const Json &json) {
   std::string kind = stringAt(json, "kind");
   if (kind == "cuda") target.architectures = member(json, "architectures", where).get<std::vector<std::string>>();
   target.toolkit = stringOr(json, "cuda", "");
+  if (json.contains("context")) target.contextBytes = integerAt(json, "context");
   if (kind != "cpu" && (kind != "cuda" || target.architectures.empty()))
     fail("this launcher runs programs for the targets 'cpu' and 'cuda', not '{}'", kind);
   return target;
@@ -334,6 +335,19 @@ static Manifest readManifest(const Json &json) {
   manifest.source = json.value("source", Json());
   if (json.contains("plan") && json["plan"].is_object()) readPlan(json["plan"], manifest);
   return manifest;
+}
+
+int64_t Manifest::stateBytes() const {
+  int64_t bytes = 0;
+  for (const StateEntry &entry : state) bytes += entry.bytes;
+  return bytes;
+}
+
+int64_t Manifest::parameters() const {
+  int64_t count = 0;
+  for (const StateEntry &entry : state)
+    if (entry.isParameter()) count += entry.bytes / bytesOf(entry.type);
+  return count;
 }
 
 Manifest parseManifest(const std::string &text) {

@@ -141,6 +141,7 @@ struct TargetSpec {
   std::string toolkit;                    ///< the version of CUDA that made the code, as 13.0; empty: not known
   std::vector<std::string> features;
   int threads = 0;
+  std::optional<int64_t> contextBytes = std::nullopt; ///< of a GPU's memory: what its driver takes; none: not described
 };
 
 /// The arena, and the regions of it that are not places of values.
@@ -168,6 +169,9 @@ struct Manifest {
   const EntryFunction &entry(const std::string &name) const;
   bool isForGpu() const { return !target.architectures.empty(); }
   bool hasEntry(const std::string &name) const { return entries.count(name) != 0; }
+  int64_t stateBytes() const;
+  /// Elements of all parameters.
+  int64_t parameters() const;
   /// The state entry with that path, or null.
   const StateEntry *stateAt(const std::string &path) const;
   const DataSpec *dataNamed(const std::string &name) const;

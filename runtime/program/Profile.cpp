@@ -32,23 +32,15 @@ static double laterMedian(std::vector<double> values) {
   return *middle;
 }
 
-static int64_t product(const std::vector<int64_t> &numbers) {
-  int64_t result = 1;
-  for (int64_t number : numbers) result *= number;
-  return result;
-}
-
 static void describeContraction(const GemmSpec &gemm, Json &row) {
-  int64_t result = product(gemm.c.dims);
+  int64_t resultBytes = gemm.c.bytes();
   row["name"] = gemm.name;
   row["at"] = gemm.line;
   row["a"] = gemm.a.dims, row["b"] = gemm.b.dims;
-  row["flops"] = 2 * result * gemm.a.dims.back();
+  row["flops"] = 2 * gemm.c.elements() * gemm.a.dims.back();
   bool writesAux = gemm.epilogue == GemmEpilogue::Gelu && gemm.hasAux;
   bool readsResult = gemm.accumulate || gemm.epilogue == GemmEpilogue::GeluGrad; // c or aux
-  int64_t resultBytes = result * bytesOf(gemm.c.type);
-  row["read"] = product(gemm.a.dims) * bytesOf(gemm.a.type) + product(gemm.b.dims) * bytesOf(gemm.b.type) +
-                (readsResult ? resultBytes : 0);
+  row["read"] = gemm.a.bytes() + gemm.b.bytes() + (readsResult ? resultBytes : 0);
   row["written"] = resultBytes * (writesAux ? 2 : 1);
 }
 

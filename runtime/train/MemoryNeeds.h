@@ -7,6 +7,7 @@
 #ifndef TESSERA_RUNTIME_TRAIN_MEMORYNEEDS_H
 #define TESSERA_RUNTIME_TRAIN_MEMORYNEEDS_H
 
+#include "runtime/data/HeldData.h"
 #include "runtime/program/Manifest.h"
 
 namespace tessera::runtime {
@@ -20,29 +21,25 @@ struct MemoryNeed {
   bool isKnown = true;   ///< else it counts as 0, and the note says why
 };
 
-/// Bytes that readers of the data hold (runtime/data/HeldData.h), or why they are not known.
-struct HeldData {
-  std::optional<int64_t> bytes;
-  std::string problem = {};
-};
-
 /// The lines that one memory must hold at the same time.
 struct MemoryNeeds {
   std::vector<MemoryNeed> lines;
 
   /// Bytes of all lines that are no parts.
   int64_t total() const;
+  /// Whether all lines are known, so that the total is not too small.
+  bool isComplete() const;
 };
 
 /// What a training run takes of the host's memory: anonymous pages, without the files that it maps.
 MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data);
 
-/// What it takes of a GPU's memory, of which the driver, its context and loaded code take `contextBytes`.
-MemoryNeeds deviceMemory(const Manifest &manifest, int64_t contextBytes);
+/// What it takes of a GPU's memory.
+MemoryNeeds deviceMemory(const Manifest &manifest);
 
-/// An estimate of what the driver's context, loaded code and cuBLASLt take of a GPU that is not described. A program
-/// that starts checks the free memory after these allocations.
-inline constexpr int64_t usualContextBytes = int64_t(640) << 20;
+/// What the driver's context, loaded code and cuBLASLt take of a GPU's memory: as the device's description says, else
+/// an estimate. A program that starts checks the free memory after these allocations.
+int64_t contextBytes(const Manifest &manifest);
 
 /// What a training run takes of the disk: its checkpoints.
 struct DiskNeeds {
