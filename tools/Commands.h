@@ -30,6 +30,7 @@ struct CommandOptions {
   bool verbose = false;
   bool json = false;             ///< of `plan`
   std::vector<std::string> data; ///< of `plan`: files in place of those that the model names
+  std::vector<std::string> profiles; ///< of `calibrate`: take the times of these
   bool useCache = true;
   std::vector<std::string> programArguments; ///< of `train`: passed to the program
 };

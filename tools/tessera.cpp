@@ -2,6 +2,7 @@
 
 #include "frontend/Frontend.h"
 #include "frontend/diagnostics/Diagnostics.h"
+#include "tools/Calibrate.h"
 #include "tools/Commands.h"
 #include "tools/FatalErrors.h"
 #include "tools/Messages.h"
@@ -130,6 +131,20 @@ static int run(int argc, char **argv) {
   CLI::App *devices = app.add_subcommand("devices", "list the devices that are known, or print a description");
   devices->add_option("DEVICE", options.on, "a device by name, or a file that describes one");
 
+  CLI::App *calibrate = app.add_subcommand(
+      "calibrate", "measure this machine, in under a minute, and write a description of it for --on");
+  calibrate->add_option("-o,--output", options.output, "the description, a file that ends in .device")
+      ->required()
+      ->check(checkNotEmpty);
+  calibrate
+      ->add_option("--from", options.profiles,
+                   "take the times of these profiles, which `PROGRAM train --profile` wrote, instead of measuring")
+      ->check(checkNotEmpty);
+  calibrate->add_option("--on", options.on, "a description to begin with: a device by name, or a file")
+      ->check(checkNotEmpty);
+  addThreadsOption(calibrate, options);
+  calibrate->add_flag("-v,--verbose", options.verbose, "print the time of each program");
+
   CLI::App *diff = app.add_subcommand("diff", "print the differences of two dumps, by the names of the model");
   diff->add_option("A", options.input.path, "a dumped module (.mlir), or a folder that --dump-dir filled")->required();
   diff->add_option("B", options.other, "the dump to compare it with")->required();
@@ -158,6 +173,7 @@ static int run(int argc, char **argv) {
   if (*train && options.input.audits) options.programArguments.push_back("--audit-precision");
   if (*devices) return runDevices(options);
   if (int status = applyDevice(options, /*maySeveral=*/bool(*plan))) return status + (*train ? ExitTrainShift : 0);
+  if (*calibrate) return runCalibrate(options);
   if (*compile) return runCompile(options);
   if (*train) return runTrain(options);
   if (*check) return runCheck(options);

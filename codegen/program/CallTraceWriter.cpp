@@ -50,7 +50,7 @@ private:
 
 class CallTraceWriter {
 public:
-  explicit CallTraceWriter(llvm::json::OStream &json) : json(json) {}
+  CallTraceWriter(const ProgramCosts &costs, llvm::json::OStream &json) : costs(costs), json(json) {}
 
   void writeBlock(Block &block) {
     for (Operation &op : block) {
@@ -74,6 +74,7 @@ private:
       json.attribute("name", ops.size() == 1 ? userName(ops.front()) : "");
       StepPass pass = stepPass(ops);
       if (pass != StepPass::Forward) json.attribute("pass", stringifyStepPass(pass));
+      if (const CallCost *cost = costs.costOf(ops.front())) json.attribute(stringify(cost->work.kind), cost->call->number);
       json.attributeArray("results", [&] {
         for (Operation *op : ops) {
           auto places = op->getAttrOfType<ArrayAttr>(attrs::places);
@@ -206,11 +207,12 @@ private:
     });
   }
 
+  const ProgramCosts &costs;
   llvm::json::OStream &json;
   InfinityAnalysis infinities;
 };
 } // namespace
 
-void tessera::writeCallTrace(func::FuncOp function, llvm::json::OStream &json) {
-  json.attributeArray("trace", [&] { CallTraceWriter(json).writeBlock(function.getBody().front()); });
+void tessera::writeCallTrace(func::FuncOp function, const ProgramCosts &costs, llvm::json::OStream &json) {
+  json.attributeArray("trace", [&] { CallTraceWriter(costs, json).writeBlock(function.getBody().front()); });
 }

@@ -3,14 +3,15 @@
 #ifndef TESSERA_CODEGEN_PROGRAM_CALLTRACEWRITER_H
 #define TESSERA_CODEGEN_PROGRAM_CALLTRACEWRITER_H
 
-#include "ir/dialect/Tsr.h"
+#include "passes/cost/ProgramCosts.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera {
 
 /// Writes the calls of kernels and contractions of a scheduled function, in program order, as the array `trace` of
-/// docs/manifest.md. Each result has the op that computes it, the user's lines, and its place in the arena.
-void writeCallTrace(mlir::func::FuncOp function, llvm::json::OStream &json);
+/// docs/manifest.md. Each call has the number of its kernel or contraction, and each result the op that computes it, the
+/// user's lines, and its place in the arena.
+void writeCallTrace(mlir::func::FuncOp function, const ProgramCosts &costs, llvm::json::OStream &json);
 
 } // namespace tessera
 

@@ -10,6 +10,7 @@
 #include "codegen/program/EntryFunctionBuilder.h"
 #include "ir/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/analysis/StepPasses.h"
 #include "passes/analysis/ValueNames.h"
 #include "passes/analysis/Views.h"
 #include "passes/launch/Launches.h"
@@ -29,9 +30,11 @@ class EntryEmitter {
 public:
   EntryEmitter(func::FuncOp function, ModuleOp code, Backend &backend, KernelTable &kernels, GemmTable &gemms)
       : function(function), names(function), backend(backend), kernels(kernels), gemms(gemms),
-        code(code, function.getName()) {}
+        code(code, function.getName()) {
+    calls.entry = function.getName().str();
+  }
 
-  LogicalResult emit();
+  FailureOr<CallSequence> emit();
 
 private:
   LogicalResult emitBlock(Block &block);
@@ -40,10 +43,18 @@ private:
   LogicalResult emitKernelCall(Operation *first);
   LogicalResult emitContract(ContractOp op);
   LogicalResult emitFusedGemms(ArrayRef<Operation *> ops);
-  /// Enters a kernel that computes contractions. Returns its number.
+  /// Enters a kernel that computes contractions, and notes its call. Returns its number.
   uint32_t addContraction(const EmittedKernel &kernel, ArrayRef<ContractOp> contractions) {
     SmallVector<Operation *> ops(contractions.begin(), contractions.end());
-    return kernels.add(kernel, workOf(contractions), originOf(ops), siteOf(ops));
+    KernelWork work = workOf(contractions);
+    uint32_t number = kernels.add(kernel, work, originOf(ops), siteOf(ops));
+    noteCall(Call::Kind::Kernel, number, ops, work);
+    return number;
+  }
+  /// Notes the call of a kernel or of the library.
+  void noteCall(Call::Kind kind, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work);
+  MemoryAccess accessTo(Value value, int64_t bytes, bool isWritten) const {
+    return {places.lookup(value), bytesInRoot(value), bytes, isWritten};
   }
   KernelOrigin originOf(ArrayRef<Operation *> ops) const;
   CallSite siteOf(ArrayRef<Operation *> ops);
@@ -63,9 +74,10 @@ private:
   Value address(Value value) { return code.address(places.lookup(value), inductions); }
   Value addressOrNull(Value value) { return value ? address(value) : code.nullAddress(); }
   void copyIfMoved(PlaceAttr to, PlaceAttr from, Value value) {
-    if (to != from) copy(code.address(to, inductions), code.address(from, inductions), value);
+    if (to != from) copy(to, from, value);
   }
-  void copy(Value to, Value from, Value value) { code.copy(to, from, bytesInRoot(value)); }
+  /// Copies the value, for the op `cause` if there is one.
+  void copy(PlaceAttr to, PlaceAttr from, Value value, Operation *cause = nullptr);
 
   func::FuncOp function;
   ValueNames names;
@@ -73,6 +85,7 @@ private:
   KernelTable &kernels;
   GemmTable &gemms;
   EntryFunctionBuilder code;
+  CallSequence calls;
   DenseMap<Value, PlaceAttr> places;
   SmallVector<Value> inductions; ///< induction values (i64) of the enclosing repeats, outermost first
 };
@@ -136,15 +149,38 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
   for (auto [i, kernel] : llvm::enumerate(*emitted)) {
     bool isPart = i + 1 < emitted->size();
     uint32_t number = kernels.add(kernel, share, originOf(ops), siteOf(ops), isPart);
+    noteCall(Call::Kind::Kernel, number, ops, share);
     code.callKernel(kernel, number, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
   }
   return success();
 }
 
+void EntryEmitter::noteCall(Call::Kind kind, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work) {
+  Call call{kind, number, ops.front(), stepPass(ops), work, {}};
+  for (Operation *op : ops) {
+    for (OpOperand &operand : op->getOpOperands())
+      call.accesses.push_back(accessTo(operand.get(), bytesRead(op, operand.getOperandNumber()), false));
+    for (OpResult result : op->getResults())
+      call.accesses.push_back(accessTo(result, bytesWritten(op, result.getResultNumber()), true));
+  }
+  calls.steps.emplace_back(std::move(call));
+}
+
+void EntryEmitter::copy(PlaceAttr to, PlaceAttr from, Value value, Operation *cause) {
+  int64_t bytes = bytesInRoot(value);
+  code.copy(code.address(to, inductions), code.address(from, inductions), bytes);
+  Call call;
+  call.kind = Call::Kind::Copy, call.first = cause;
+  call.pass = cause ? stepPass(cause) : stepPassOf(value);
+  call.work.read = call.work.written = bytes;
+  call.accesses = {{from, bytes, bytes, false}, {to, bytes, bytes, true}};
+  calls.steps.emplace_back(std::move(call));
+}
+
 LogicalResult EntryEmitter::prepareResult(ContractOp op) {
   if (failed(placeResults(op))) return failure();
   if (Value init = op.getInit(); init && places.lookup(init) != places.lookup(op.getResult()))
-    copy(address(op.getResult()), address(init), init);
+    copy(places.lookup(op.getResult()), places.lookup(init), init);
   return success();
 }
 
@@ -192,6 +228,9 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   auto alignment = [&](Value value) { return value ? alignmentOf(places.lookup(value)) : 0; };
   if (op.getEpilogue())
     gemms.addAlignments(call->index, {alignment(op.getResult()), alignment(aux), alignment(biasOrSum)});
+  KernelWork work = workOf(ArrayRef<ContractOp>{op});
+  for (GemmWork &gemm : work.gemms) gemm.tf32 = gemms.getEntries()[call->index].description.tf32;
+  noteCall(Call::Kind::Gemm, call->index, {op}, work);
   code.callGemm(call->index, address(call->a), address(call->b), bias, addressOrNull(aux), result);
   return success();
 }
@@ -201,7 +240,7 @@ LogicalResult EntryEmitter::emitCopyOp(ReorderOp op) {
   if (op.getX().getType() != op.getType())
     return op.emitError("changes the memory order outside a kernel; has `fuse` run?");
   if (failed(placeResults(op))) return failure();
-  copy(address(op.getResult()), address(op.getX()), op.getX());
+  copy(places.lookup(op.getResult()), places.lookup(op.getX()), op.getX(), op);
   return success();
 }
 
@@ -224,7 +263,11 @@ LogicalResult EntryEmitter::emitRepeat(RepeatOp op) {
   for (auto [i, argument] : llvm::enumerate(op.getBlock().getArguments()))
     if (failed(place(argument, argPlaces && i < argPlaces.size() ? argPlaces[i] : Attribute(), op))) return failure();
   copyCarriedOperands(op);
-  return code.loop(op.getAxis().getSize(), op.getReverse(), [&](Value index) { return emitIteration(op, index); });
+  calls.steps.emplace_back(LoopBegin{op.getAxis().getSize(), op.getReverse()});
+  if (failed(code.loop(op.getAxis().getSize(), op.getReverse(), [&](Value i) { return emitIteration(op, i); })))
+    return failure();
+  calls.steps.emplace_back(LoopEnd());
+  return success();
 }
 
 LogicalResult EntryEmitter::emitIteration(RepeatOp op, Value induction) {
@@ -274,13 +317,14 @@ LogicalResult EntryEmitter::emitBlock(Block &block) {
   return success();
 }
 
-LogicalResult EntryEmitter::emit() {
+FailureOr<CallSequence> EntryEmitter::emit() {
   for (auto [i, argument] : llvm::enumerate(function.getArguments()))
     if (failed(place(argument, function.getArgAttr(i, attrs::place), function))) return failure();
-  return emitBlock(function.getBody().front());
+  if (failed(emitBlock(function.getBody().front()))) return failure();
+  return std::move(calls);
 }
 
-LogicalResult tessera::emitEntry(func::FuncOp function, ModuleOp code, Backend &backend, KernelTable &kernels,
+FailureOr<CallSequence> tessera::emitEntry(func::FuncOp function, ModuleOp code, Backend &backend, KernelTable &kernels,
                                  GemmTable &gemms) {
   return EntryEmitter(function, code, backend, kernels, gemms).emit();
 }

@@ -11,13 +11,14 @@
 #include "codegen/Backend.h"
 #include "codegen/program/GemmTable.h"
 #include "codegen/program/KernelTable.h"
+#include "passes/cost/CallSequence.h"
 
 namespace tessera {
 
 /// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. The back end
-/// emits the kernels. Kernels and library calls are entered into the tables.
-llvm::LogicalResult emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, Backend &backend, KernelTable &kernels,
-                              GemmTable &gemms);
+/// emits the kernels. Kernels and library calls are entered into the tables. Returns all calls.
+llvm::FailureOr<CallSequence> emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, Backend &backend,
+                                        KernelTable &kernels, GemmTable &gemms);
 
 /// Emits the constant `tsr_abi_version`.
 void emitAbiVersion(mlir::ModuleOp code);

@@ -12,6 +12,7 @@
 #include "passes/memory/BufferList.h"
 #include "passes/memory/MemoryTimeline.h"
 #include "runtime/Abi.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -34,10 +35,12 @@ private:
   SmallVector<StringRef> fileOrder(StateOp state);
   void writeEntry(func::FuncOp function);
   void writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place);
-  void writeGemm(const GemmTable::Entry &entry);
-  void writeKernel(const KernelTable::Entry &kernel);
+  void writeGemm(const GemmTable::Entry &entry, uint32_t number);
+  void writeKernel(const KernelTable::Entry &kernel, uint32_t number);
   void writeCalls(const CallCounts &calls);
+  void writeCost(Call::Kind kind, uint32_t number);
   void writePlan();
+  void writePredicted();
   void writeTimeline(const MemoryTimeline &timeline);
   void writeType(NamedTensorType type);
   void writeAttr(Attribute attr);
@@ -196,7 +199,7 @@ void ManifestWriter::writeEntry(func::FuncOp function) {
                      function.getResultAttrOfType<PlaceAttr>(i, attrs::place));
     });
     json.attribute("flops", countFlops(function.getBody().front()));
-    if (function.getName() == "step" || function.getName() == "shadow") writeCallTrace(function, json);
+    if (function.getName() == "step" || function.getName() == "shadow") writeCallTrace(function, *summary.costs, json);
   });
 }
 
@@ -211,7 +214,24 @@ void ManifestWriter::writeCalls(const CallCounts &calls) {
   });
 }
 
-void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
+/// To six digits, so that the last bits of the host's arithmetic do not show.
+static double rounded(double seconds) {
+  double value = 0;
+  StringRef(llvm::formatv("{0:e5}", seconds).str()).getAsDouble(value);
+  return value;
+}
+
+/// What the model of costs knows of a call.
+void ManifestWriter::writeCost(Call::Kind kind, uint32_t number) {
+  const CallCost *cost = summary.costs->meanOf(kind, number);
+  if (!cost) return;
+  json.attribute("seconds", rounded(cost->seconds));
+  json.attributeBegin("work");
+  cost->work.write(json);
+  json.attributeEnd();
+}
+
+void ManifestWriter::writeGemm(const GemmTable::Entry &entry, uint32_t number) {
   const ContractionGemm &d = entry.description;
   json.object([&] {
     json.attribute("name", entry.name);
@@ -239,11 +259,12 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry) {
     if (!entry.unaligned.empty()) json.attribute("unaligned", entry.unaligned);
     json.attribute("scratch", entry.scratchBytes);
     json.attribute("implementation", entry.implementation);
-    if (summary.gemms->isOnDevice()) writeCalls(entry.calls);
+    writeCalls(entry.calls);
+    writeCost(Call::Kind::Gemm, number);
   });
 }
 
-void ManifestWriter::writeKernel(const KernelTable::Entry &kernel) {
+void ManifestWriter::writeKernel(const KernelTable::Entry &kernel, uint32_t number) {
   json.object([&] {
     json.attribute("name", kernel.kernel.symbol);
     json.attribute("of", kernel.origin.of);
@@ -270,6 +291,7 @@ void ManifestWriter::writeKernel(const KernelTable::Entry &kernel) {
       if (kernel.isPart) json.attribute("part", true);
     }
     writeCalls(kernel.calls);
+    writeCost(Call::Kind::Kernel, number);
   });
 }
 
@@ -285,6 +307,8 @@ void ManifestWriter::writeTimeline(const MemoryTimeline &timeline) {
           json.attribute("name", moment.name);
           if (moment.pass != StepPass::Forward) json.attribute("pass", stringifyStepPass(moment.pass));
           if (moment.call >= 0) json.attribute("call", moment.call);
+          if (const CallCost *cost = summary.costs->costOf(moment.first))
+            json.attribute("seconds", rounded(cost->seconds));
           if (moment.iterations == 0) return;
           json.attribute("repeat", moment.iterations);
           json.attribute("end", moment.end);
@@ -329,6 +353,25 @@ void ManifestWriter::writePlan() {
   });
 }
 
+void ManifestWriter::writePredicted() {
+  const CostModel &model = summary.costs->getModel();
+  json.attributeObject("predicted", [&] {
+    json.attribute("source", stringify(model.getSource()));
+    json.attributeObject("entries", [&] {
+      for (const auto &[name, entry] : summary.costs->getEntries())
+        json.attributeObject(name, [&] {
+          json.attribute("seconds", rounded(entry.seconds));
+          json.attribute("least", rounded(entry.seconds / model.uncertainty()));
+          json.attribute("most", rounded(entry.seconds * model.uncertainty()));
+          if (name != "step") return;
+          json.attributeObject("passes", [&] {
+            for (auto [pass, seconds] : entry.passes) json.attribute(stringifyStepPass(pass), rounded(seconds));
+          });
+        });
+    });
+  });
+}
+
 void ManifestWriter::write() {
   json.object([&] {
     json.attribute("abi", static_cast<int64_t>(TSR_ABI_VERSION));
@@ -342,11 +385,12 @@ void ManifestWriter::write() {
       for (func::FuncOp function : entryFunctions(module)) writeEntry(function);
     });
     json.attributeArray("kernels", [&] {
-      for (const KernelTable::Entry &kernel : summary.kernels->getEntries()) writeKernel(kernel);
+      for (auto [number, kernel] : llvm::enumerate(summary.kernels->getEntries())) writeKernel(kernel, number);
     });
     json.attributeArray("gemms", [&] {
-      for (const GemmTable::Entry &entry : summary.gemms->getEntries()) writeGemm(entry);
+      for (auto [number, entry] : llvm::enumerate(summary.gemms->getEntries())) writeGemm(entry, number);
     });
+    writePredicted();
     for (StringRef key : {attrs::data, attrs::settings})
       if (Attribute attr = module->getAttr(key)) {
         json.attributeBegin(key.substr(StringRef("tsr.").size()));

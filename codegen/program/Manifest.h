@@ -5,6 +5,7 @@
 
 #include "codegen/program/GemmTable.h"
 #include "codegen/program/KernelTable.h"
+#include "passes/cost/ProgramCosts.h"
 
 namespace tessera {
 
@@ -13,6 +14,7 @@ struct CodegenSummary {
   TargetDescription target;
   const KernelTable *kernels = nullptr;
   const GemmTable *gemms = nullptr;
+  const ProgramCosts *costs = nullptr;
   int64_t arenaBytes = 0;      ///< with the workspace
   int64_t workspaceOffset = 0; ///< in the arena
   int64_t scratchOffset = 0;   ///< in the arena; each of the `threads` has `scratchBytes`

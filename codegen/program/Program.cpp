@@ -69,6 +69,7 @@ private:
   OwningOpRef<ModuleOp> code;
   KernelTable kernels;
   GemmTable gemms;
+  std::vector<CallSequence> sequences; ///< of the entry functions
   int64_t plannedBytes = 0;
 };
 } // namespace
@@ -82,8 +83,11 @@ LogicalResult ProgramGenerator::emit() {
   code = ModuleOp::create(UnknownLoc::get(context));
   emitAbiVersion(*code);
   backend.begin(*code);
-  for (func::FuncOp function : entryFunctions(module))
-    if (failed(emitEntry(function, *code, backend, kernels, gemms))) return failure();
+  for (func::FuncOp function : entryFunctions(module)) {
+    FailureOr<CallSequence> sequence = emitEntry(function, *code, backend, kernels, gemms);
+    if (failed(sequence)) return failure();
+    sequences.push_back(std::move(*sequence));
+  }
   if (failed(emitEpilogueKernels(context, backend, kernels, gemms))) return failure();
   log.finishStage("kernels and entries");
   return success();
@@ -94,6 +98,8 @@ std::string ProgramGenerator::manifest() const {
   summary.target = {{}, "", host.cpu, host.instructionSets, options.threads};
   backend.describe(summary.target);
   summary.kernels = &kernels, summary.gemms = &gemms;
+  ProgramCosts costs(sequences, Target::of(module), options.threads);
+  summary.costs = &costs;
   placeWorkspace(summary, plannedBytes, backend);
   return writeManifest(module, summary);
 }

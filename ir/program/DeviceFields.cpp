@@ -1,6 +1,7 @@
 //===- DeviceFields.cpp - the fields of a description of a device ---------===//
 
 #include "ir/program/DeviceFields.h"
+#include "ir/program/ComputingOps.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -9,28 +10,6 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 // Texts
 //===----------------------------------------------------------------------===//
-
-template <typename OpT> static void appendComputing(std::vector<StringRef> &ops) {
-  constexpr bool isElementwise = OpT::template hasTrait<ElementwiseOpInterface::Trait>();
-  if constexpr (OpT::template hasTrait<traits::MayBeInKernel>() &&
-                (isElementwise || !OpT::template hasTrait<traits::HasNoArithmetic>()))
-    ops.push_back(OpT::getOperationName().split('.').second);
-}
-
-template <typename... Ops> static std::vector<StringRef> collectComputing() {
-  std::vector<StringRef> ops;
-  (appendComputing<Ops>(ops), ...);
-  return ops;
-}
-
-/// The mnemonics of the ops that compute in kernels.
-static ArrayRef<StringRef> computingOps() {
-  static const std::vector<StringRef> ops = collectComputing<
-#define GET_OP_LIST
-#include "ir/dialect/TsrOps.cpp.inc"
-      >();
-  return ops;
-}
 
 static bool isLetterOrDigit(char c) { return llvm::isAlnum(c) || c == '_'; }
 
@@ -56,7 +35,7 @@ static bool isLine(StringRef text) {
 }
 
 static bool isSpeedTable(StringRef text);
-static bool isComputing(StringRef text) { return llvm::is_contained(computingOps(), text); }
+static bool isComputing(StringRef text) { return findComputingOp(text) != nullptr; }
 
 /// 1 to 4096.
 static bool isThreadCount(StringRef text) {
@@ -228,7 +207,8 @@ std::string tessera::checkKey(StringRef key, Target::Kind kind) {
   if (field.kind && field.kind != kind)
     return ("is a field of " + nameOf(*field.kind) + ", and this describes " + nameOf(kind)).str();
   if (!field.isMap() || (found.entry.size() <= 64 && field.form->accepts(found.entry))) return "";
-  StringRef nearest = field.form == &opForm ? nearestKey(found.entry, computingOps()) : "";
+  auto ops = llvm::map_to_vector(computingOps(), [](const ComputingOp &op) { return op.name; });
+  StringRef nearest = field.form == &opForm ? nearestKey(found.entry, ops) : "";
   std::string advice = nearest.empty() ? "" : "; did you mean `" + (field.key + nearest).str() + "`?";
   return ("needs after `" + field.key + "` " + field.form->expected).str() + advice;
 }

@@ -2,7 +2,9 @@
 
 #include "passes/cost/KernelWork.h"
 #include "passes/analysis/Views.h"
+#include "passes/gemm/Gemm.h"
 #include "passes/kernel/KernelPlan.h"
+#include "passes/tile/TiledContraction.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -20,7 +22,7 @@ static int64_t flopsOf(Operation *op) {
 static int64_t elementBytes(NamedTensorType type) { return type.getNumElements() * type.getElementBytes(); }
 
 /// Bytes of an operand that one use reads.
-static int64_t bytesRead(OpOperand &use) {
+static int64_t bytesOfUse(OpOperand &use) {
   Operation *op = use.getOwner();
   int64_t all = elementBytes(tensorType(use.get()));
   if (op->hasTrait<traits::IndexTransform>() && use.getOperandNumber() == 0)
@@ -40,11 +42,12 @@ static SmallVector<OpCount, 0> listOf(const OpCounts &counts) {
   return llvm::map_to_vector<0>(counts, [](const auto &count) { return OpCount{count.first, count.second}; });
 }
 
-/// Points of the loops along which an item varies.
+/// How often an item is computed: once in each iteration of the innermost loop along which it varies, and so of the
+/// loops around that one.
 static int64_t pointsOf(const KernelPlan &plan, Value item) {
+  uint64_t loops = plan.varies.lookup(item);
   int64_t points = 1;
-  for (auto [loop, size] : llvm::enumerate(plan.loops.sizes))
-    if (plan.varies.lookup(item) >> loop & 1) points *= size;
+  for (unsigned loop = 0; loops >> loop != 0; ++loop) points *= plan.loops.sizes[loop];
   return points;
 }
 
@@ -52,7 +55,7 @@ static int64_t pointsOf(const KernelPlan &plan, Value item) {
 /// Ops that only address memory compute nothing.
 static void countOp(const KernelPlan &plan, Value item, OpCounts &counts) {
   Operation *op = item.getDefiningOp();
-  if (!op || op->hasTrait<traits::HasNoArithmetic>()) return;
+  if (!op || (op->hasTrait<traits::HasNoArithmetic>() && !isa<ElementwiseOpInterface>(op))) return;
   auto reduce = dyn_cast<ReduceOp>(op);
   auto scatter = dyn_cast<ScatterAddOp>(op);
   counts[op->getName().stripDialect()] += scatter  ? scatter.getUpdates().getType().getNumElements()
@@ -81,8 +84,9 @@ static void countOps(KernelOp kernel, OpCounts &counts) {
 }
 
 KernelWork KernelWork::dividedBy(int64_t parts) const {
-  KernelWork part{flops / parts, isContraction, read / parts, written / parts, ops};
+  KernelWork part{flops / parts, isContraction, read / parts, written / parts, ops, gemms};
   for (OpCount &count : part.ops) count.elements /= parts;
+  for (GemmWork &gemm : part.gemms) gemm.count /= static_cast<double>(parts);
   return part;
 }
 
@@ -90,22 +94,28 @@ KernelWork KernelWork::dividedBy(int64_t parts) const {
 // Kernels, contractions, tiled ops
 //===----------------------------------------------------------------------===//
 
+int64_t tessera::bytesRead(Operation *op, unsigned operand) {
+  int64_t all = elementBytes(tensorType(op->getOperand(operand)));
+  auto kernel = dyn_cast<KernelOp>(op);
+  if (!kernel) return all;
+  int64_t bytes = 0;
+  for (OpOperand &use : kernel.getBlock().getArgument(operand).getUses()) bytes += bytesOfUse(use);
+  return std::min(bytes, all);
+}
+
+int64_t tessera::bytesWritten(Operation *op, unsigned result) {
+  int64_t all = elementBytes(tensorType(op->getResult(result)));
+  auto kernel = dyn_cast<KernelOp>(op);
+  if (!kernel) return all;
+  auto scatter = cast<YieldOp>(kernel.getBlock().getTerminator()).getValues()[result].getDefiningOp<ScatterAddOp>();
+  return scatter && scatter.getInit() ? std::min(all, elementBytes(scatter.getUpdates().getType())) : all;
+}
+
 KernelWork tessera::workOf(KernelOp kernel) {
   KernelWork work;
-  Block &block = kernel.getBlock();
-  for (Operation &op : block.without_terminator()) work.flops += flopsOf(&op);
-  for (BlockArgument argument : block.getArguments()) {
-    int64_t bytes = 0;
-    for (OpOperand &use : argument.getUses()) bytes += bytesRead(use);
-    work.read += std::min(bytes, elementBytes(tensorType(argument)));
-  }
-  auto yield = cast<YieldOp>(block.getTerminator());
-  for (Value value : yield.getValues()) {
-    auto scatter = value.getDefiningOp<ScatterAddOp>();
-    int64_t bytes = elementBytes(tensorType(value));
-    work.written +=
-        scatter && scatter.getInit() ? std::min(bytes, elementBytes(scatter.getUpdates().getType())) : bytes;
-  }
+  for (Operation &op : kernel.getBlock().without_terminator()) work.flops += flopsOf(&op);
+  for (unsigned i = 0; i < kernel->getNumOperands(); ++i) work.read += bytesRead(kernel, i);
+  for (unsigned i = 0; i < kernel->getNumResults(); ++i) work.written += bytesWritten(kernel, i);
   OpCounts counts;
   countOps(kernel, counts);
   work.ops = listOf(counts);
@@ -122,6 +132,29 @@ KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
       if (read.insert({viewRoot(operand), offsetInRoot(operand)}).second)
         work.read += elementBytes(tensorType(operand));
     for (Value result : contraction->getResults()) work.written += elementBytes(tensorType(result));
+  }
+  if (std::optional<ContractionGemm> gemm = describeGemm(contractions.front()))
+    work.gemms.push_back({gemm->a.type, double(gemm->batch()) * double(contractions.size()), gemm->m(), gemm->n(), gemm->k()});
+  return work;
+}
+
+/// The part `share` of the elements of the matrices is computed.
+static GemmWork gemmOf(ContractOp contract, const TiledContraction &contraction, const MatrixAxes &axes, double share) {
+  int64_t rows = axes.rows.getSize(), columns = axes.columns.getSize(), extent = contraction.extent;
+  GemmWork work;
+  work.type = *elementTypeOf(tensorType(contract.getLhs()).getElementType());
+  work.count = share, work.isTiled = true;
+  for (AxisAttr axis : axes.batch) work.count *= double(axis.getSize());
+  switch (contraction.role) {
+  case TiledRole::MakesMatrix:
+    work.m = rows, work.n = columns, work.k = extent;
+    break;
+  case TiledRole::SumsColumns:
+    work.m = rows, work.n = extent, work.k = columns;
+    break;
+  case TiledRole::SumsRows:
+    work.m = columns, work.n = extent, work.k = rows;
+    break;
   }
   return work;
 }
@@ -146,9 +179,15 @@ KernelWork tessera::workOf(TiledOp tiled) {
     rows = std::max(rows, sizeOf(op, tiled.getRows())), columns = std::max(columns, sizeOf(op, tiled.getColumns()));
     if (auto kernel = dyn_cast<KernelOp>(op)) countOps(kernel, counts);
   }
-  for (Operation &op : tiled.getBlock().without_terminator())
-    if (isa<ContractOp>(op))
-      work.flops += cast<CostOpInterface>(op).getFlops() / (rows * columns) * tiled.countedElements(rows, columns);
+  double share = double(tiled.countedElements(rows, columns)) / (double(rows) * double(columns));
+  std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
+  for (Operation &op : tiled.getBlock().without_terminator()) {
+    auto contract = dyn_cast<ContractOp>(op);
+    if (!contract) continue;
+    work.flops += cast<CostOpInterface>(op).getFlops() / (rows * columns) * tiled.countedElements(rows, columns);
+    if (std::optional<TiledContraction> role = axes ? tiledRole(contract, *axes) : std::nullopt)
+      work.gemms.push_back(gemmOf(contract, *role, *axes, share));
+  }
   for (auto &[op, elements] : counts) // nearly all are elements of the matrices
     elements =
         static_cast<int64_t>(double(elements) / double(rows * columns) * double(tiled.countedElements(rows, columns)));

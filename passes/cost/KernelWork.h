@@ -4,8 +4,18 @@
 #define TESSERA_PASSES_COST_KERNELWORK_H
 
 #include "ir/dialect/Tsr.h"
+#include "runtime/base/ElementType.h"
 
 namespace tessera {
+
+/// Multiplications of equal size that are computed by one call: c [m, n] = a [m, k] · b [k, n].
+struct GemmWork {
+  ElementType type = ElementType::F32; ///< of a
+  double count = 1;                    ///< how many; of a band of a matrix only the part in the band
+  int64_t m = 0, n = 0, k = 0;
+  bool isTiled = false; ///< inside a tiled op: operands and results stay in caches
+  bool tf32 = false;    ///< f32 operands may be rounded to tf32
+};
 
 /// How many elements an op computes, by its mnemonic: `exp`. An op that several sweeps compute counts in each.
 struct OpCount {
@@ -20,6 +30,7 @@ struct KernelWork {
   int64_t read = 0, written = 0; ///< bytes; of a table, only those that are gathered
   /// Of kernels, and of the kernels in tiled ops: what is computed element by element, in the order of names.
   llvm::SmallVector<OpCount, 0> ops = {};
+  llvm::SmallVector<GemmWork, 0> gemms = {}; ///< of contractions and tiled ops
 
   /// The work of each of `parts` that share it evenly.
   KernelWork dividedBy(int64_t parts) const;
@@ -31,6 +42,11 @@ KernelWork workOf(llvm::ArrayRef<mlir::Operation *> ops);
 /// The work of GEMMs that are computed in one call.
 KernelWork workOf(llvm::ArrayRef<ContractOp> contractions);
 KernelWork workOf(TiledOp tiled);
+
+/// Bytes that one call reads of an operand of a kernel, tiled op or contraction.
+int64_t bytesRead(mlir::Operation *op, unsigned operand);
+/// Bytes that one call writes of a result.
+int64_t bytesWritten(mlir::Operation *op, unsigned result);
 
 } // namespace tessera
 

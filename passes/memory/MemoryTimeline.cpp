@@ -78,7 +78,7 @@ private:
 void TimelineBuilder::noteLaunch(Operation *first) {
   SmallVector<Operation *> ops = launchOf(first);
   MemoryMoment moment;
-  moment.number = line.at(first);
+  moment.number = line.at(first), moment.first = first;
   moment.name = names.nameOf(first);
   if (ops.size() > 1) moment.name += " and " + std::to_string(ops.size() - 1) + " more";
   moment.pass = stepPass(ops);

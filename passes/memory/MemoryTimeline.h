@@ -24,6 +24,7 @@ struct MemoryMoment {
   int number = 0;
   std::string name; ///< of what runs (passes/analysis/ValueNames.h); the axis of a repeat
   StepPass pass = StepPass::Forward;
+  mlir::Operation *first = nullptr; ///< of the ops that run; null for a repeat
   int call = -1;          ///< the ordinal of the call in the manifest's `trace`; -1: a copy or a repeat
   int64_t iterations = 0; ///< of a repeat that begins; else 0
   int end = 0;            ///< the moment where that repeat ends

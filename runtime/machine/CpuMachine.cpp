@@ -146,6 +146,7 @@ void CpuMachine::call(const EntryFunction &entry, TsrEntry code) {
 void CpuMachine::startProfile(Profile &profile) {
   if (!kernels && !manifest.kernels.empty()) fail("the program's code lacks its table of kernels; compile it again");
   for (size_t i = 0; i < manifest.kernels.size(); ++i) table.kernelNumbers[kernels[i]] = i;
+  profile.setThreads(pool.count());
   table.profile = &profile;
 }
 

@@ -189,6 +189,7 @@ static GemmSpec readGemm(const Json &json, const std::vector<KernelSpec> &kernel
   gemm.hasAux = json.value("aux", false);
   gemm.epilogueKernel = readEpilogueKernel(json, kernels);
   if (gemm.epilogue == GemmEpilogue::GeluGrad && !gemm.hasAux) fail("{}: contraction '{}' lacks aux", where, gemm.name);
+  if (json.contains("work")) gemm.work = json["work"];
   return gemm;
 }
 
@@ -262,6 +263,7 @@ static KernelSpec readKernel(const Json &json) {
       kernel.arguments.push_back({asInteger(argument[0], where), argument[1].get<bool>()});
     }
   kernel.isPart = json.value("part", false);
+  if (json.contains("work")) kernel.work = json["work"];
   kernel.line = json.value("at", "");
   kernel.of = json.value("of", "");
   for (auto [key, counts] : {std::pair{"calls", &kernel.calls}, std::pair{"ops", &kernel.ops}})

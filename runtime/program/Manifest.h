@@ -132,6 +132,7 @@ struct KernelSpec {
   std::string line;                    ///< of the model file; empty: not known
   std::string of;                      ///< what it computes; empty: not in the manifest
   std::map<std::string, int64_t> ops;  ///< elements that it computes in one call, by op
+  Json work;                           ///< for the model of costs; profiles repeat it
 };
 
 /// The device that a program was compiled for.

@@ -34,6 +34,7 @@ static double laterMedian(std::vector<double> values) {
 
 static void describeContraction(const GemmSpec &gemm, Json &row) {
   int64_t resultBytes = gemm.c.bytes();
+  row["work"] = gemm.work;
   row["name"] = gemm.name;
   row["at"] = gemm.line;
   row["a"] = gemm.a.dims, row["b"] = gemm.b.dims;
@@ -54,7 +55,8 @@ Json Profile::describe(const Manifest &manifest) const {
       const KernelSpec &kernel = manifest.kernels.at(which);
       json = {{"kind", "kernel"},    {"name", kernel.name},       {"of", kernel.of},
               {"at", kernel.line},   {"flops", kernel.flops},     {"contracts", kernel.contracts},
-              {"read", kernel.read}, {"written", kernel.written}, {"ops", kernel.ops}};
+              {"read", kernel.read}, {"written", kernel.written}, {"ops", kernel.ops},
+              {"work", kernel.work}};
       break;
     }
     case Kind::Contraction:
@@ -72,7 +74,10 @@ Json Profile::describe(const Manifest &manifest) const {
     json["seconds"] = laterMedian(row.steps);
     list.push_back(std::move(json));
   }
-  return {{"model", manifest.model}, {"steps", steps.size()}, {"seconds", laterMedian(steps)}, {"rows", list}};
+  Json profile = {{"model", manifest.model}, {"steps", steps.size()}, {"seconds", laterMedian(steps)}};
+  if (threads > 0) profile["threads"] = threads;
+  profile["rows"] = std::move(list);
+  return profile;
 }
 
 } // namespace tessera::runtime

@@ -35,6 +35,9 @@ public:
   /// Ends a step that took `time`.
   void endStep(Clock::duration time);
 
+  /// The threads that the calls have; without them there is a GPU.
+  void setThreads(int count) { threads = count; }
+
   /// The number of steps so far.
   size_t countSteps() const { return steps.size(); }
 
@@ -52,6 +55,7 @@ private:
   std::map<int64_t, GemmSpec> gemms; ///< by number, those that differ from the manifest's
   std::vector<double> steps;
   bool isInStep = false;
+  int threads = 0;
 };
 
 } // namespace tessera::runtime

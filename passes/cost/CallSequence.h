@@ -1,0 +1,52 @@
+//===- CallSequence.h - what an entry function does, in order -------------===//
+//
+// The calls of kernels and of the library, and the copies, of a scheduled function, with the memory that they access.
+// Code generation makes it while it emits the function; the model of costs goes through it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_COST_CALLSEQUENCE_H
+#define TESSERA_PASSES_COST_CALLSEQUENCE_H
+
+#include "ir/dialect/Attributes.h"
+#include "passes/cost/KernelWork.h"
+#include <variant>
+#include <vector>
+
+namespace tessera {
+
+/// What a call reads or writes.
+struct MemoryAccess {
+  PlaceAttr place;   ///< in the arena, with strides along the loops around the call
+  int64_t span = 0;  ///< from the first byte to the last
+  int64_t bytes = 0; ///< of them, that are accessed
+  bool isWritten = false;
+};
+
+/// What is called: a kernel, a contraction of the library, or a copy.
+enum class CallKind { Kernel, Gemm, Copy };
+
+struct Call {
+  using Kind = CallKind;
+  Kind kind = Kind::Kernel;
+  uint32_t number = 0;               ///< in the manifest's list of kernels or contractions
+  mlir::Operation *first = nullptr; ///< of the ops that it computes; null: a copy that is no op
+  StepPass pass = StepPass::Forward;
+  KernelWork work;
+  std::vector<MemoryAccess> accesses;
+};
+
+struct LoopBegin {
+  int64_t iterations = 1;
+  bool isReverse = false;
+};
+struct LoopEnd {};
+
+struct CallSequence {
+  std::string entry; ///< the entry function
+  std::vector<std::variant<Call, LoopBegin, LoopEnd>> steps;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_COST_CALLSEQUENCE_H

@@ -1,0 +1,77 @@
+//===- CallWork.cpp - what the time of a call depends on ------------------===//
+
+#include "passes/cost/CallWork.h"
+#include "ir/program/ComputingOps.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static constexpr std::pair<CallKind, StringLiteral> kinds[] = {
+    {CallKind::Kernel, "kernel"}, {CallKind::Gemm, "gemm"}, {CallKind::Copy, "copy"}};
+
+StringRef tessera::stringify(CallKind kind) {
+  for (const auto &[value, name] : kinds)
+    if (value == kind) return name;
+  llvm_unreachable("no such kind");
+}
+
+void CallWork::write(llvm::json::OStream &json) const {
+  json.object([&] {
+    json.attribute("kind", stringify(kind));
+    json.attributeObject("ops", [&] {
+      for (const OpCount &count : ops) json.attribute(count.op, count.elements);
+    });
+    json.attributeArray("multiplies", [&] {
+      for (const GemmWork &gemm : gemms)
+        json.object([&] {
+          json.attribute("type", elementTypeName(gemm.type));
+          json.attribute("count", gemm.count);
+          json.attribute("m", gemm.m), json.attribute("n", gemm.n), json.attribute("k", gemm.k);
+          if (gemm.isTiled) json.attribute("tiled", true);
+          if (gemm.tf32) json.attribute("tf32", true);
+        });
+    });
+    json.attributeArray("traffic", [&] {
+      for (double bytes : traffic) json.value(std::llround(bytes));
+    });
+  });
+}
+
+static bool readGemms(const llvm::json::Array &array, CallWork &work) {
+  for (const llvm::json::Value &value : array) {
+    const llvm::json::Object *object = value.getAsObject();
+    if (!object) return false;
+    auto type = elementTypeNamed(object->getString("type").value_or("").str());
+    auto count = object->getNumber("count");
+    auto m = object->getInteger("m"), n = object->getInteger("n"), k = object->getInteger("k");
+    if (!type || !count || !m || !n || !k || *count < 0 || std::min({*m, *n, *k}) < 1) return false;
+    bool isTiled = object->getBoolean("tiled").value_or(false), tf32 = object->getBoolean("tf32").value_or(false);
+    work.gemms.push_back({*type, *count, *m, *n, *k, isTiled, tf32});
+  }
+  return true;
+}
+
+std::optional<CallWork> CallWork::read(const llvm::json::Value &json) {
+  const llvm::json::Object *object = json.getAsObject();
+  if (!object) return std::nullopt;
+  CallWork work;
+  const auto *kind = llvm::find_if(kinds, [name = object->getString("kind").value_or("")](const auto &entry) {
+    return entry.second == name;
+  });
+  const llvm::json::Object *ops = object->getObject("ops");
+  const llvm::json::Array *multiplies = object->getArray("multiplies"), *traffic = object->getArray("traffic");
+  if (kind == std::end(kinds) || !ops || !multiplies || !traffic || !readGemms(*multiplies, work)) return std::nullopt;
+  work.kind = kind->first;
+  for (const auto &[key, value] : *ops) {
+    std::optional<int64_t> elements = value.getAsInteger();
+    if (!elements || *elements < 0) return std::nullopt;
+    if (const ComputingOp *op = findComputingOp(key)) work.ops.push_back({op->name, *elements});
+  }
+  llvm::sort(work.ops, [](const OpCount &a, const OpCount &b) { return a.op < b.op; });
+  for (const llvm::json::Value &value : *traffic) {
+    std::optional<double> bytes = value.getAsNumber();
+    if (!bytes || *bytes < 0) return std::nullopt;
+    work.traffic.push_back(*bytes);
+  }
+  return work;
+}

@@ -1,0 +1,200 @@
+//===- CostModel.cpp - the time of a call on a device ---------------------===//
+
+#include "passes/cost/CostModel.h"
+#include "ir/program/ComputingOps.h"
+#include "ir/program/DeviceFields.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+/// A copy reads a line, reads the line that it writes, and writes that: three times its bytes move, and two are counted.
+static constexpr double movedByCopies = 1.5;
+
+StringRef tessera::stringify(CostSource source) {
+  switch (source) {
+  case CostSource::Assumed:
+    return "assumed";
+  case CostSource::DataSheet:
+    return "data sheet";
+  case CostSource::Calibrated:
+    return "calibrated";
+  }
+  llvm_unreachable("no such source");
+}
+
+CostModel::CostModel(const Target &target, int threads) : isGpu(target.isGpu()), threads(threads) {
+  for (const auto &[key, value] : knownFields(target)) {
+    if (const auto *whole = std::get_if<int64_t>(&value)) figures[key] = static_cast<double>(*whole);
+    if (const auto *real = std::get_if<double>(&value)) figures[key] = *real;
+  }
+  if (target.figures.source == "calibrated") source = CostSource::Calibrated;
+  if (target.figures.source == "data sheet") source = CostSource::DataSheet;
+}
+
+double CostModel::uncertainty() const {
+  switch (source) {
+  case CostSource::Assumed:
+    return 3;
+  case CostSource::DataSheet:
+    return 1.6;
+  case CostSource::Calibrated:
+    return 1.12;
+  }
+  llvm_unreachable("no such source");
+}
+
+//===----------------------------------------------------------------------===//
+// Figures
+//===----------------------------------------------------------------------===//
+
+double CostModel::get(StringRef key) const {
+  if (used) used->insert(key.str());
+  auto found = figures.find(key);
+  return found == figures.end() ? defaultOf(key) : found->second;
+}
+
+std::set<std::string> CostModel::figuresOf(const CallWork &work) const {
+  std::set<std::string> keys;
+  used = &keys;
+  secondsOf(work);
+  used = nullptr;
+  return keys;
+}
+
+/// What a processor or a GPU of these years has. Rates of a CPU are those of a core with 256-bit vectors at 3 GHz.
+double CostModel::defaultOf(StringRef key) const {
+  struct Default {
+    StringLiteral key;
+    double onCpu, onGpu;
+  };
+  static constexpr Default defaults[] = {
+      {"l2_cache", 1 << 20, 0},       {"l3_cache", 32 << 20, 0},      {"l2_bandwidth", 150e9, 0},
+      {"thread_f32_rate", 100e9, 0},  {"thread_copy_bandwidth", 12e9, 0}, {"copy_bandwidth", 25e9, 1e12},
+      {"launch", 0, 4e-6},            {"graph_launch", 0, 1.2e-6},    {"shortest_kernel", 0, 2e-6},
+      {"sustained", 100, 75},         {"cache_bytes", 0, 40 << 20},   {"multiprocessors", 0, 100},
+  };
+  for (const Default &entry : defaults)
+    if (entry.key == key) return isGpu ? entry.onGpu : entry.onCpu;
+  if (key == "cores" || key == "l3_cores") return threads;
+  if (key == "l3_bandwidth") return 50e9 * get("l3_cores");
+  if (key == "cache_bandwidth") return 3 * get("copy_bandwidth");
+  // Rates of types follow from others.
+  if (key == "f32_rate") return isGpu ? 20e12 : get("thread_f32_rate") * get("cores");
+  if (key == "tf32_rate") return get("f32_rate");
+  if (key == "bf16_rate") return isGpu ? get("tf32_rate") * 2 : get("f32_rate") * 1.5;
+  if (key == "f16_rate") return isGpu ? get("bf16_rate") : get("f32_rate");
+  if (key == "fp8_rate") return get("bf16_rate");
+  if (key.consume_front("barrier.")) return threads > 1 ? 2e-6 : 0.2e-6;
+  if (key.consume_front("function.")) {
+    const ComputingOp *op = findComputingOp(key);
+    return op && op->isApproximated ? 150e-12 : 20e-12;
+  }
+  bool isTiled = key.starts_with("gemm.tiled.");
+  if (key.ends_with(".speed")) return isTiled && isGpu ? 0.5 : 1;
+  if (isGpu) return 0;
+  if (key.ends_with(".m")) return isTiled ? 60 : 30;
+  if (key.ends_with(".n")) return isTiled ? 10 : 15;
+  if (key.ends_with(".k")) return isTiled ? 40 : 8;
+  llvm_unreachable("no such figure");
+}
+
+double CostModel::shareOfCores(StringRef one, StringRef all) const {
+  double cores = get("cores");
+  if (threads >= cores) return 1;
+  auto single = figures.find(one);
+  if (single == figures.end()) return threads / cores;
+  double loss = 1 - get(all) / (cores * single->second); // of a core while all are busy
+  double together = threads * single->second * (1 - loss * (threads - 1) / (cores - 1));
+  return std::clamp(together / get(all), 1 / cores, 1.0);
+}
+
+SmallVector<int64_t, 4> CostModel::cacheBytes() const {
+  if (isGpu) return {static_cast<int64_t>(get("cache_bytes"))};
+  double groups = std::ceil(threads / get("l3_cores"));
+  return {static_cast<int64_t>(threads * get("l2_cache")), static_cast<int64_t>(groups * get("l3_cache"))};
+}
+
+/// "f32", "bf16", "f16" or "fp8".
+static StringRef rateName(ElementType type) { return isFp8(type) ? "fp8" : elementTypeName(type); }
+
+std::string CostModel::rateKey(ElementType type, bool tf32) const {
+  StringRef name = tf32 && type == ElementType::F32 && isGpu ? "tf32" : rateName(type);
+  return (name + "_rate").str();
+}
+
+double CostModel::peakRate(ElementType type, bool tf32) const {
+  std::string key = rateKey(type, tf32);
+  return get(key) * (isGpu ? 1 : shareOfCores("thread_" + key, key));
+}
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+double CostModel::startSeconds(CallKind kind) const {
+  if (isGpu) return get("graph_launch");
+  return kind == CallKind::Copy ? 0 : get("barrier." + std::to_string(threads));
+}
+
+double CostModel::opSeconds(const OpCount &count) const {
+  double elements = static_cast<double>(count.elements);
+  if (!isGpu) return elements * get(("function." + count.op).str()) / threads;
+  const ComputingOp *op = findComputingOp(count.op);
+  double instructions = op && op->isApproximated ? 8 : 1;
+  return elements * instructions / (get("f32_rate") / 2 * get("sustained") / 100);
+}
+
+/// c in tiles of three sizes, of which small ones reach a part of the rate; the best of them.
+double CostModel::gemmSecondsOnGpu(const GemmWork &gemm, double rate) const {
+  struct Tile {
+    int64_t rows, columns;
+    double speed;
+  };
+  static constexpr Tile tiles[] = {{128, 256, 1}, {128, 128, 0.95}, {64, 128, 0.75}, {64, 64, 0.55}};
+  double processors = get("multiprocessors"), best = INFINITY;
+  for (const Tile &tile : tiles) {
+    double count = gemm.count * double(llvm::divideCeil(gemm.m, tile.rows) * llvm::divideCeil(gemm.n, tile.columns));
+    double operations = 2.0 * double(tile.rows * tile.columns) * double(gemm.k);
+    best = std::min(best, std::ceil(count / processors) * operations / (rate / processors * tile.speed));
+  }
+  return best;
+}
+
+double CostModel::gemmSeconds(const GemmWork &gemm, CallKind kind) const {
+  StringRef by = gemm.isTiled ? "tiled" : kind == CallKind::Gemm ? "library" : "generated";
+  std::string prefix = ("gemm." + by + "." + rateName(gemm.type)).str();
+  // Of generated contractions the rate of the type is the speed.
+  double speed = by == "generated" ? 1 : get(prefix + ".speed");
+  double rate = peakRate(gemm.type, gemm.tf32) * get("sustained") / 100 * speed;
+  if (isGpu && !gemm.isTiled) return gemmSecondsOnGpu(gemm, rate);
+  double m = double(gemm.m), n = double(gemm.n), k = double(gemm.k);
+  double more = get(prefix + ".k") * m * n + get(prefix + ".m") * n * k + get(prefix + ".n") * m * k;
+  return 2 * gemm.count * (m * n * k + more) / rate;
+}
+
+double CostModel::computeSeconds(const CallWork &work) const {
+  double seconds = 0;
+  for (const OpCount &count : work.ops) seconds += opSeconds(count);
+  for (const GemmWork &gemm : work.gemms) seconds += gemmSeconds(gemm, work.kind);
+  return seconds;
+}
+
+double CostModel::memorySeconds(const CallWork &work) const {
+  if (work.traffic.empty()) return 0;
+  if (isGpu) {
+    constexpr double reached = 0.88; // of the bandwidth of the memory
+    return work.traffic.front() / get("cache_bandwidth") + work.traffic.back() / (reached * get("copy_bandwidth"));
+  }
+  double seconds = work.traffic.front() / (threads * get("l2_bandwidth"));
+  double ofL3 = get("l3_bandwidth") * std::min(1.0, threads / get("l3_cores"));
+  if (work.traffic.size() > 2) seconds += work.traffic[1] / ofL3;
+  double ofMemory = movedByCopies * get("copy_bandwidth") * shareOfCores("thread_copy_bandwidth", "copy_bandwidth");
+  return seconds + work.traffic.back() / ofMemory;
+}
+
+double CostModel::secondsOf(const CallWork &work) const {
+  double seconds = std::hypot(computeSeconds(work), memorySeconds(work));
+  if (isGpu) seconds = std::max(seconds, get("shortest_kernel"));
+  return startSeconds(work.kind) + seconds;
+}

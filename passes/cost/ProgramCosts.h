@@ -1,0 +1,40 @@
+//===- ProgramCosts.h - the predicted times of a program ------------------===//
+
+#ifndef TESSERA_PASSES_COST_PROGRAMCOSTS_H
+#define TESSERA_PASSES_COST_PROGRAMCOSTS_H
+
+#include "passes/cost/CallCosts.h"
+#include <map>
+
+namespace tessera {
+
+/// The predicted time of an entry function.
+struct EntryCost {
+  double seconds = 0;
+  std::map<StepPass, double> passes;
+};
+
+/// The predicted times of all entry functions, and of each call in them.
+class ProgramCosts {
+public:
+  /// The sequences must outlive this.
+  ProgramCosts(llvm::ArrayRef<CallSequence> sequences, const Target &target, int threads);
+
+  const CostModel &getModel() const { return model; }
+  const std::map<std::string, EntryCost> &getEntries() const { return entries; }
+  /// The mean call of a kernel or a contraction in `step`; if `step` does not call it, in the entry functions that do.
+  /// Null if none does.
+  const CallCost *meanOf(Call::Kind kind, uint32_t number) const;
+  /// The call that computes an op, and the ops that run with it. Null if there is none.
+  const CallCost *costOf(mlir::Operation *first) const;
+
+private:
+  CostModel model;
+  std::map<std::string, EntryCost> entries;
+  std::map<std::pair<Call::Kind, uint32_t>, CallCost> means;
+  llvm::DenseMap<mlir::Operation *, CallCost> calls;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_COST_PROGRAMCOSTS_H

@@ -1,0 +1,58 @@
+//===- MeasuredProfile.cpp - reads the profile of a step ------------------===//
+
+#include "runtime/base/Error.h"
+#include "runtime/base/Json.h"
+#include "tools/Calibrate.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace tessera;
+
+/// A row without `work`, a copy say, is none.
+static bool readRow(const llvm::json::Object &row, double step, unsigned number, MeasuredProfile &profile) {
+  std::optional<double> seconds = row.getNumber("seconds");
+  std::optional<int64_t> calls = row.getInteger("calls");
+  if (!seconds || !calls) return false;
+  const llvm::json::Value *work = row.get("work");
+  if (!work || work->kind() == llvm::json::Value::Null || *seconds <= 0 || *calls < 1) return true;
+  std::optional<CallWork> read = CallWork::read(*work);
+  if (!read) return false;
+  profile.calls.push_back({std::move(*read), *seconds / double(*calls), *seconds / step, number});
+  return true;
+}
+
+std::optional<MeasuredProfile> tessera::readProfile(const std::string &path, unsigned number, std::string &problem) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) {
+    problem = "cannot read " + path + ": " + buffer.getError().message();
+    return std::nullopt;
+  }
+  std::string text = (*buffer)->getBuffer().str();
+  try {
+    runtime::parseJson(text, path); // refuses deep nesting, which LLVM's parser does not survive
+  } catch (const runtime::Error &error) {
+    problem = error.what();
+    return std::nullopt;
+  }
+  auto json = llvm::json::parse(text);
+  if (!json) {
+    problem = path + ": " + llvm::toString(json.takeError());
+    return std::nullopt;
+  }
+  problem = path + ": expected what `PROGRAM train --profile FILE` writes";
+  const llvm::json::Object *object = json->getAsObject();
+  const llvm::json::Array *rows = object ? object->getArray("rows") : nullptr;
+  std::optional<double> seconds = object ? object->getNumber("seconds") : std::nullopt;
+  if (!rows || !seconds || *seconds <= 0) return std::nullopt;
+  MeasuredProfile profile;
+  profile.model = object->getString("model").value_or("").str();
+  profile.seconds = *seconds;
+  profile.threads = static_cast<int>(object->getInteger("threads").value_or(0));
+  for (const llvm::json::Value &row : *rows)
+    if (!row.getAsObject() || !readRow(*row.getAsObject(), *seconds, number, profile)) return std::nullopt;
+  if (profile.calls.empty()) {
+    problem = path + ": no row says what its kernel computes; the program was compiled by an older version";
+    return std::nullopt;
+  }
+  problem.clear();
+  return profile;
+}
