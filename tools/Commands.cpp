@@ -409,6 +409,11 @@ static PlannedDevice plannedDevice(ModuleOp module, const CommandOptions &option
   return {target.name().str(), options.device ? options.device->count : 1, target.figures.memoryBytes};
 }
 
+/// Of an hour of the device: what `--price` says, or its description.
+static std::optional<double> priceOf(ModuleOp module, const CommandOptions &options) {
+  return options.price ? options.price : Target::of(module).figures.price;
+}
+
 int tessera::runPlan(const CommandOptions &options) {
   if (int status = checkOptions(options, false)) return status;
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -422,7 +427,7 @@ int tessera::runPlan(const CommandOptions &options) {
   std::string before = moduleText(module);
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
   if (failed(manifest)) return failedOn(before, options, dumps.getProblem());
-  ProgramPlan plan = planProgram(*manifest, plannedDevice(module, options), options.data);
+  ProgramPlan plan = planProgram(*manifest, plannedDevice(module, options), options.data, priceOf(module, options));
   plan.liveBytes = arenaLowerBound(module), plan.peak = peakMemory(module);
   results() << (options.json ? planAsJson(plan) : describePlan(plan, options.verbose));
   if (!options.device || !plan.fit || plan.fit->fits()) return ExitDone;

@@ -29,6 +29,7 @@ struct CommandOptions {
   bool timing = false;
   bool verbose = false;
   bool json = false;             ///< of `plan`
+  std::optional<double> price;   ///< of `plan`: US dollars for an hour of the device
   std::vector<std::string> data; ///< of `plan`: files in place of those that the model names
   std::vector<std::string> profiles; ///< of `calibrate`: take the times of these
   bool useCache = true;

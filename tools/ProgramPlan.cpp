@@ -25,12 +25,14 @@ static HeldData dataOf(const Manifest &manifest, const std::vector<std::string> 
 }
 
 ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice device,
-                                 const std::vector<std::string> &dataOptions) {
+                                 const std::vector<std::string> &dataOptions, std::optional<double> price) {
   ProgramPlan plan;
   plan.manifest = parseManifest(manifest);
   plan.device = std::move(device);
   if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest);
-  plan.host = hostMemory(plan.manifest, dataOf(plan.manifest, dataOptions));
+  HeldData data = dataOf(plan.manifest, dataOptions);
+  plan.host = hostMemory(plan.manifest, data);
+  plan.time = {price, data.trainingRows};
   plan.disk = checkpointNeeds(plan.manifest);
   if (!plan.device.memoryBytes) return plan;
   MemoryFit fit{plan.gpu ? plan.gpu->total() : plan.host.total(), *plan.device.memoryBytes, 1};
@@ -121,7 +123,7 @@ static std::string describeBuffers(const Manifest &manifest, bool listsAll) {
 }
 
 std::string tessera::describePlan(const ProgramPlan &plan, bool listsAllBuffers) {
-  return describeSizes(plan) + describeFit(plan) + describeMemory(plan) + describeDisk(plan.disk) +
+  return describeSizes(plan) + describeFit(plan) + PlannedTime(plan.manifest, plan.time).describe() + describeMemory(plan) + describeDisk(plan.disk) +
          describePeak(plan.peak) + describeBuffers(plan.manifest, listsAllBuffers);
 }
 
@@ -157,6 +159,7 @@ std::string tessera::planAsJson(const ProgramPlan &plan) {
   Json kinds = Json::object();
   for (const auto &[kind, bytes] : plan.peak.kinds) kinds[kind] = bytes;
   json["peak"] = {{"pass", plan.peak.pass}, {"running", plan.peak.running}, {"kinds", std::move(kinds)}};
+  json["time"] = PlannedTime(plan.manifest, plan.time).asJson();
   if (plan.fit) {
     json["device"] = {{"name", plan.device.name}, {"count", plan.device.count}, {"memory", plan.fit->available}};
     json["fits"] = plan.fit->fits();

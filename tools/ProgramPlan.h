@@ -5,6 +5,7 @@
 
 #include "runtime/train/MemoryNeeds.h"
 #include "tools/PeakMemory.h"
+#include "tools/PlannedTime.h"
 #include <optional>
 
 namespace tessera {
@@ -35,10 +36,13 @@ struct ProgramPlan {
   runtime::MemoryNeeds host;
   runtime::DiskNeeds disk;
   std::optional<MemoryFit> fit; ///< none: the device's memory is not known
+  TimeOptions time;
 };
 
 /// Plans the program of a manifest. Reads the data that the options (`--data`) or the model name, if there are any.
-ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const std::vector<std::string> &dataOptions);
+/// `price`: US dollars for an hour of the device; none: not known.
+ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const std::vector<std::string> &dataOptions,
+                        std::optional<double> price);
 
 /// `listsAllBuffers`: else the largest ones.
 std::string describePlan(const ProgramPlan &plan, bool listsAllBuffers);

@@ -126,6 +126,8 @@ static int run(int argc, char **argv) {
   plan->add_option("--data", options.data, "files in place of those that the model names, as for the program's `train`")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  plan->add_option("--price", options.price, "US dollars for an hour of the device (default: that of its description)")
+      ->check(CLI::Range(0.0, 1e6));
   plan->add_flag("--json", options.json, "print the plan as one JSON object");
 
   CLI::App *devices = app.add_subcommand("devices", "list the devices that are known, or print a description");

@@ -263,7 +263,7 @@ LogicalResult EntryEmitter::emitRepeat(RepeatOp op) {
   for (auto [i, argument] : llvm::enumerate(op.getBlock().getArguments()))
     if (failed(place(argument, argPlaces && i < argPlaces.size() ? argPlaces[i] : Attribute(), op))) return failure();
   copyCarriedOperands(op);
-  calls.steps.emplace_back(LoopBegin{op.getAxis().getSize(), op.getReverse()});
+  calls.steps.emplace_back(LoopBegin{op.getAxis().getName().str(), op.getAxis().getSize(), op.getReverse(), stepPass(op)});
   if (failed(code.loop(op.getAxis().getSize(), op.getReverse(), [&](Value i) { return emitIteration(op, i); })))
     return failure();
   calls.steps.emplace_back(LoopEnd());

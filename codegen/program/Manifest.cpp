@@ -41,6 +41,7 @@ private:
   void writeCost(Call::Kind kind, uint32_t number);
   void writePlan();
   void writePredicted();
+  void writePredictedParts(bool isStep, const EntryCost &entry);
   void writeTimeline(const MemoryTimeline &timeline);
   void writeType(NamedTensorType type);
   void writeAttr(Attribute attr);
@@ -353,6 +354,28 @@ void ManifestWriter::writePlan() {
   });
 }
 
+void ManifestWriter::writePredictedParts(bool isStep, const EntryCost &entry) {
+  if (entry.peak > 0) {
+    json.attribute("flops", rounded(entry.flops));
+    json.attribute("type", tessera::elementTypeName(entry.type));
+    json.attribute("peak", rounded(entry.peak));
+  }
+  if (isStep)
+    json.attributeObject("passes", [&] {
+      for (auto [pass, seconds] : entry.passes) json.attribute(stringifyStepPass(pass), rounded(seconds));
+    });
+  json.attributeArray("repeats", [&] {
+    for (const LoopCost &loop : entry.loops)
+      json.object([&] {
+        json.attribute("axis", loop.axis);
+        json.attribute("iterations", loop.iterations);
+        if (loop.depth > 0) json.attribute("depth", loop.depth);
+        if (isStep && loop.pass != StepPass::Forward) json.attribute("pass", stringifyStepPass(loop.pass));
+        json.attribute("seconds", rounded(loop.seconds));
+      });
+  });
+}
+
 void ManifestWriter::writePredicted() {
   const CostModel &model = summary.costs->getModel();
   json.attributeObject("predicted", [&] {
@@ -363,10 +386,7 @@ void ManifestWriter::writePredicted() {
           json.attribute("seconds", rounded(entry.seconds));
           json.attribute("least", rounded(entry.seconds / model.uncertainty()));
           json.attribute("most", rounded(entry.seconds * model.uncertainty()));
-          if (name != "step") return;
-          json.attributeObject("passes", [&] {
-            for (auto [pass, seconds] : entry.passes) json.attribute(stringifyStepPass(pass), rounded(seconds));
-          });
+          writePredictedParts(name == "step", entry);
         });
     });
   });

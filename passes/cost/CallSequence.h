@@ -37,8 +37,10 @@ struct Call {
 };
 
 struct LoopBegin {
+  std::string axis;
   int64_t iterations = 1;
   bool isReverse = false;
+  StepPass pass = StepPass::Forward;
 };
 struct LoopEnd {};
 

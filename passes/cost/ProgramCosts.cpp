@@ -17,14 +17,43 @@ static void addRuns(CallCost &mean, const CallCost &other) {
   mean.runs += other.runs;
 }
 
+/// Operations of a multiplication.
+static double flopsOf(const GemmWork &gemm) { return 2 * gemm.count * double(gemm.m) * double(gemm.n) * double(gemm.k); }
+
+EntryCost ProgramCosts::costOf(const CallSequence &sequence, ArrayRef<CallCost> costs) const {
+  EntryCost entry;
+  std::map<std::pair<ElementType, bool>, double> flops; // by type, and whether it is rounded to tf32
+  SmallVector<size_t> open;
+  for (const auto &step : sequence.steps) {
+    if (const auto *loop = std::get_if<LoopBegin>(&step)) {
+      entry.loops.push_back({loop->axis, loop->iterations, static_cast<unsigned>(open.size()), loop->pass, 0});
+      open.push_back(entry.loops.size() - 1);
+    } else if (std::holds_alternative<LoopEnd>(step)) {
+      open.pop_back();
+    } else {
+      const CallCost &cost = costs.front();
+      costs = costs.drop_front();
+      double seconds = cost.runs * cost.seconds;
+      entry.seconds += seconds, entry.passes[cost.call->pass] += seconds;
+      for (size_t loop : open) entry.loops[loop].seconds += seconds;
+      for (const GemmWork &gemm : cost.work.gemms) flops[{gemm.type, gemm.tf32}] += cost.runs * flopsOf(gemm);
+    }
+  }
+  double most = 0;
+  for (const auto &[type, operations] : flops) {
+    entry.flops += operations;
+    if (operations > most) most = operations, entry.type = type.first, entry.peak = model.peakRate(type.first, type.second);
+  }
+  return entry;
+}
+
 ProgramCosts::ProgramCosts(ArrayRef<CallSequence> sequences, const Target &target, int threads)
     : model(target, threads) {
   std::map<std::pair<Call::Kind, uint32_t>, CallCost> elsewhere; // than in `step`
   for (const CallSequence &sequence : sequences) {
-    EntryCost &entry = entries[sequence.entry];
-    for (const CallCost &cost : costsOf(sequence, model)) {
-      entry.seconds += cost.runs * cost.seconds;
-      entry.passes[cost.call->pass] += cost.runs * cost.seconds;
+    std::vector<CallCost> costs = costsOf(sequence, model);
+    entries[sequence.entry] = costOf(sequence, costs);
+    for (const CallCost &cost : costs) {
       if (cost.call->first) addRuns(calls[cost.call->first], cost);
       if (cost.call->kind != Call::Kind::Copy)
         addRuns((sequence.entry == "step" ? means : elsewhere)[{cost.call->kind, cost.call->number}], cost);

@@ -8,10 +8,24 @@
 
 namespace tessera {
 
+/// The predicted time of a repeat: of a stack of layers, or of micro-batches.
+struct LoopCost {
+  std::string axis;
+  int64_t iterations = 1; ///< of one run of the repeat
+  unsigned depth = 0;     ///< how many repeats are around it
+  StepPass pass = StepPass::Forward;
+  double seconds = 0; ///< of all its runs and their iterations
+};
+
 /// The predicted time of an entry function.
 struct EntryCost {
   double seconds = 0;
   std::map<StepPass, double> passes;
+  std::vector<LoopCost> loops; ///< in program order
+  double flops = 0;            ///< of contractions
+  /// What contractions reach at most with operands of the type that most of their operations have.
+  ElementType type = ElementType::F32;
+  double peak = 0;
 };
 
 /// The predicted times of all entry functions, and of each call in them.
@@ -29,6 +43,8 @@ public:
   const CallCost *costOf(mlir::Operation *first) const;
 
 private:
+  EntryCost costOf(const CallSequence &sequence, llvm::ArrayRef<CallCost> costs) const;
+
   CostModel model;
   std::map<std::string, EntryCost> entries;
   std::map<std::pair<Call::Kind, uint32_t>, CallCost> means;

@@ -12,6 +12,7 @@
 
 #include "runtime/commands/Training.h"
 #include "runtime/machine/StepAllocator.h"
+#include "runtime/train/MemoryNeeds.h"
 #include "runtime/train/PrecisionAudit.h"
 
 #include <chrono>
@@ -41,7 +42,7 @@ void Training::warnOfEvaluation(const EvaluationResult &result) {
 }
 
 void Training::evaluateNow() {
-  PausedProgress pause(*output.progress);
+  PausedProgress pause(output);
   std::optional<EvaluationResult> result = savingOnError([&] {
     return evaluation.over->run(settings.integer("evaluate.batches", 0), [&] { return signals.stopRequested() != 0; });
   });
@@ -82,7 +83,7 @@ void Training::save(bool isOnlyBest) {
   signals.clearSaveRequest();
   checkpoints.savedAt = std::chrono::steady_clock::now();
   if (!checkpoints.folder || checkpoints.savedStep == step) return;
-  PausedProgress pause(*output.progress);
+  PausedProgress pause(output);
   info.step = step;
   // As it will be once this checkpoint is written: until then the previous best one stays.
   std::optional<BestEvaluation> best = evaluation.best;
@@ -147,6 +148,7 @@ void Training::finishStep() {
   }
   ++step;
   ++info.position;
+  output.ledger.step();
   info.evaluated = false;
   StepReport report = readReport(program, stepEntry(), step);
   output.step(report);
@@ -165,6 +167,15 @@ ExitStatus Training::stopEarly(int signal) {
   if (checkpoints.savedStep != step) fail("stopped at step {}, but it could not be saved", step);
   output.progress->say(fmt::format("stopped at step {} and saved {}; run again to resume", step, checkpoints.last));
   return ExitStatus::Stopped;
+}
+
+void Training::showLedger() {
+  HeldMemory held;
+  set.addHeld(held);
+  if (evaluation) evaluation.over->data().addHeld(held);
+  MemoryNeeds needs = hostMemory(manifest(), HeldData{totalOf(held)});
+  std::string line = output.ledger.describe(manifest(), needs.isComplete() ? std::optional(needs.total()) : std::nullopt);
+  if (!line.empty()) output.progress->note(line);
 }
 
 /// The user expected a run: what to do for one.
@@ -216,6 +227,7 @@ ExitStatus Training::run() {
   save();
   if (!isOver && step < lastStep)
     output.progress->say(fmt::format("stopped early at step {}: {}", step, evaluation.best->describe()));
+  showLedger();
   bool isWritten = output.finish(program);
   signals.finish();
   if (checkpoints.folder && checkpoints.savedStep != step)

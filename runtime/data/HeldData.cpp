@@ -17,9 +17,9 @@ HeldData heldData(const Manifest &manifest, const DataFiles &files) {
     HeldMemory held;
     training.addHeld(held);
     validation.addHeld(held);
-    int64_t bytes = 0;
-    for (const auto &[address, size] : held) bytes += size;
-    return {bytes};
+    HeldData data{totalOf(held)};
+    if (!training.readers.empty()) data.trainingRows = training.readers.front()->rows();
+    return data;
   } catch (const Error &e) {
     return {std::nullopt, e.what()};
   }

@@ -12,11 +12,12 @@ namespace tessera::runtime {
 struct Manifest;
 class DataFiles;
 
-/// Bytes that readers hold beside mapped files, for training and for evaluation. None if the data cannot be read, as
-/// `problem` says.
+/// Bytes that readers hold beside mapped files, for training and for evaluation, and the rows that a pass over the
+/// training data takes. None if the data cannot be read, as `problem` says.
 struct HeldData {
   std::optional<int64_t> bytes;
   std::string problem = {};
+  std::optional<int64_t> trainingRows = std::nullopt; ///< of the first source; none: not known
 };
 HeldData heldData(const Manifest &manifest, const DataFiles &files);
 

@@ -67,6 +67,13 @@ struct FileColumns {
 /// Bytes by address, so that memory that readers share counts once.
 using HeldMemory = std::map<const void *, int64_t>;
 
+/// Bytes of all of them.
+inline int64_t totalOf(const HeldMemory &held) {
+  int64_t bytes = 0;
+  for (const auto &[address, size] : held) bytes += size;
+  return bytes;
+}
+
 class RowReader {
 public:
   virtual ~RowReader() = default;

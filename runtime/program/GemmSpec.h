@@ -7,8 +7,8 @@
 #ifndef TESSERA_RUNTIME_PROGRAM_GEMMSPEC_H
 #define TESSERA_RUNTIME_PROGRAM_GEMMSPEC_H
 
-#include "runtime/base/Json.h"
 #include "runtime/base/GemmMatrix.h"
+#include "runtime/base/Json.h"
 
 #include <cstdint>
 #include <optional>
@@ -40,6 +40,7 @@ struct GemmSpec {
   /// The number of the kernel that computes the epilogue where cuBLASLt cannot.
   std::optional<uint32_t> epilogueKernel;
   bool tf32 = false; ///< a GPU may round f32 operands to tf32 (10 mantissa bits)
+  std::optional<double> seconds; ///< predicted, of one call
   Json work;         ///< for the model of costs; profiles repeat it
 };
 

@@ -170,6 +170,12 @@ static std::optional<uint32_t> readEpilogueKernel(const Json &json, const std::v
   fail("{}: there is no kernel '{}' for an epilogue", where, name);
 }
 
+/// What the model of costs says of a kernel or a contraction.
+static void readCost(const Json &json, std::optional<double> &seconds, Json &work) {
+  if (json.contains("seconds")) seconds = json["seconds"].get<double>();
+  if (json.contains("work")) work = json["work"];
+}
+
 static GemmSpec readGemm(const Json &json, const std::vector<KernelSpec> &kernels) {
   auto numbers = [&](const char *key) { return member(json, key, where).get<std::vector<int64_t>>(); };
   GemmSpec gemm;
@@ -189,7 +195,7 @@ static GemmSpec readGemm(const Json &json, const std::vector<KernelSpec> &kernel
   gemm.hasAux = json.value("aux", false);
   gemm.epilogueKernel = readEpilogueKernel(json, kernels);
   if (gemm.epilogue == GemmEpilogue::GeluGrad && !gemm.hasAux) fail("{}: contraction '{}' lacks aux", where, gemm.name);
-  if (json.contains("work")) gemm.work = json["work"];
+  readCost(json, gemm.seconds, gemm.work);
   return gemm;
 }
 
@@ -263,7 +269,7 @@ static KernelSpec readKernel(const Json &json) {
       kernel.arguments.push_back({asInteger(argument[0], where), argument[1].get<bool>()});
     }
   kernel.isPart = json.value("part", false);
-  if (json.contains("work")) kernel.work = json["work"];
+  readCost(json, kernel.seconds, kernel.work);
   kernel.line = json.value("at", "");
   kernel.of = json.value("of", "");
   for (auto [key, counts] : {std::pair{"calls", &kernel.calls}, std::pair{"ops", &kernel.ops}})
@@ -278,6 +284,25 @@ static void readPlan(const Json &json, Manifest &manifest) {
       manifest.buffers.push_back({stringAt(b, "name"), stringOr(b, "entry", "*"), stringOr(b, "kind", "temporary"),
                                   stringOr(b, "type", ""), stringOr(b, "at", ""), integerAt(b, "offset"),
                                   integerAt(b, "bytes")});
+}
+
+static PredictedEntry readPredictedEntry(const Json &json) {
+  PredictedEntry entry;
+  entry.seconds = json.at("seconds"), entry.least = json.at("least"), entry.most = json.at("most");
+  entry.flops = json.value("flops", 0.0), entry.peak = json.value("peak", 0.0), entry.type = json.value("type", "");
+  if (json.contains("passes")) entry.passes = json["passes"].get<std::map<std::string, double>>();
+  for (const Json &repeat : json.value("repeats", Json::array()))
+    entry.repeats.push_back({stringAt(repeat, "axis"), stringOr(repeat, "pass", ""), integerAt(repeat, "iterations"),
+                             integerAt(repeat, "depth", 0), repeat.at("seconds")});
+  return entry;
+}
+
+static PredictedTimes readPredictedTimes(const Json &json) {
+  PredictedTimes prediction;
+  prediction.source = stringAt(json, "source");
+  if (json.contains("entries"))
+    for (const auto &[name, entry] : json["entries"].items()) prediction.entries[name] = readPredictedEntry(entry);
+  return prediction;
 }
 
 static TargetSpec readTarget(const Json &json) {
@@ -335,6 +360,7 @@ static Manifest readManifest(const Json &json) {
     for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
   manifest.settings = json.value("settings", Json::object());
   manifest.source = json.value("source", Json());
+  if (json.contains("predicted")) manifest.predicted = readPredictedTimes(json["predicted"]);
   if (json.contains("plan") && json["plan"].is_object()) readPlan(json["plan"], manifest);
   return manifest;
 }

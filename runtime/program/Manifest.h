@@ -132,6 +132,7 @@ struct KernelSpec {
   std::string line;                    ///< of the model file; empty: not known
   std::string of;                      ///< what it computes; empty: not in the manifest
   std::map<std::string, int64_t> ops;  ///< elements that it computes in one call, by op
+  std::optional<double> seconds;       ///< predicted, of one call
   Json work;                           ///< for the model of costs; profiles repeat it
 };
 
@@ -152,6 +153,34 @@ struct ArenaSpec {
   int64_t scratchOffset = 0, scratchBytes = 0; ///< bytes for each of the target's threads
 };
 
+/// What the model of costs predicted when the program was compiled.
+struct PredictedRepeat {
+  std::string axis, pass; ///< `pass` is empty outside of `step`
+  int64_t iterations = 1;
+  int64_t depth = 0; ///< how many repeats are around it
+  double seconds = 0;
+};
+
+struct PredictedEntry {
+  double seconds = 0, least = 0, most = 0; ///< of one call; the range in which it is expected
+  std::map<std::string, double> passes;    ///< of `step`: seconds
+  std::vector<PredictedRepeat> repeats;    ///< in program order
+  double flops = 0, peak = 0; ///< of contractions: their operations, and how many a second they reach at most; 0: none
+  std::string type;           ///< of most of their operands
+};
+
+struct PredictedTimes {
+  std::string source;                            ///< "calibrated", "data sheet" or "assumed"; empty: no prediction
+  std::map<std::string, PredictedEntry> entries; ///< by entry function
+
+  bool isAssumed() const { return source == "assumed"; }
+  /// Null if nothing is predicted for that entry function.
+  const PredictedEntry *entry(const std::string &name) const {
+    auto found = entries.find(name);
+    return found == entries.end() ? nullptr : &found->second;
+  }
+};
+
 struct Manifest {
   std::string compiler, model;
   TargetSpec target;
@@ -163,6 +192,7 @@ struct Manifest {
   Json settings;
   std::vector<BufferSpec> buffers;
   std::vector<KernelSpec> kernels; ///< in the order of the code's kernel table
+  PredictedTimes predicted;
   Json source;                     ///< what it was compiled from (docs/manifest.md); null: not recorded
   int64_t textBytes = 0;           ///< of the manifest's text
 

@@ -45,6 +45,13 @@ static void describeContraction(const GemmSpec &gemm, Json &row) {
   row["written"] = resultBytes * (writesAux ? 2 : 1);
 }
 
+/// Of one call, as the program's manifest says.
+static std::optional<double> predictedSeconds(const Manifest &manifest, Profile::Kind kind, int64_t which) {
+  if (kind == Profile::Kind::Kernel) return manifest.kernels.at(which).seconds;
+  if (kind == Profile::Kind::Contraction) return manifest.gemms.at(which).seconds;
+  return std::nullopt;
+}
+
 Json Profile::describe(const Manifest &manifest) const {
   Json list = Json::array();
   for (const auto &[key, row] : rows) {
@@ -70,6 +77,8 @@ Json Profile::describe(const Manifest &manifest) const {
       json = {{"kind", "zero"}, {"name", "zero"}, {"flops", 0}, {"read", 0}, {"written", which}};
       break;
     }
+    if (std::optional<double> one = predictedSeconds(manifest, kind, which))
+      json["predicted"] = *one * static_cast<double>(row.callsBefore);
     json["calls"] = row.callsBefore;
     json["seconds"] = laterMedian(row.steps);
     list.push_back(std::move(json));

@@ -13,6 +13,7 @@ struct ProfileRow {
   std::string name, of, line;
   int64_t calls = 0;
   double seconds = 0;
+  std::optional<double> predicted; ///< seconds
   double flops = 0, bytes = 0; ///< of all calls
   bool contracts = false;      ///< the operations are multiply-adds
 };
@@ -30,6 +31,7 @@ static ProfileRow readRow(const Json &json) {
   row.line = json.value("at", "");
   row.calls = json.at("calls");
   row.seconds = json.at("seconds");
+  if (json.contains("predicted")) row.predicted = json["predicted"].get<double>();
   row.flops = json.at("flops").get<double>() * static_cast<double>(row.calls);
   row.bytes = (json.at("read").get<double>() + json.at("written").get<double>()) * static_cast<double>(row.calls);
   row.contracts = kind == "contraction" || json.value("contracts", false);
@@ -70,8 +72,8 @@ static std::string linesTable(const std::vector<ProfileRow> &rows, double step) 
 
 static std::string kernelsTable(const std::vector<ProfileRow> &rows, double step,
                                 const std::optional<MachineLimits> &limits) {
-  std::string text = fmt::format("{:>10} {:>7} {:>6} {:>8} {:>7} {:>7}  by kernel\n", "ms", "share", "calls", "GFLOP/s",
-                                 "GB/s", "limit");
+  std::string text = fmt::format("{:>10} {:>10} {:>7} {:>6} {:>8} {:>7} {:>7}  by kernel\n", "ms", "predicted", "share",
+                                 "calls", "GFLOP/s", "GB/s", "limit");
   int64_t more = 0;
   double rest = 0;
   for (const ProfileRow &row : rows) {
@@ -80,7 +82,8 @@ static std::string kernelsTable(const std::vector<ProfileRow> &rows, double step
       continue;
     }
     std::string share = limits ? fmt::format("{:.0f}%", 100 * limitOf(row, *limits) / row.seconds) : "";
-    text += fmt::format("{:>10.4g} {:>7} {:>6} {:>8.4g} {:>7.3g} {:>7}  {}{}{}\n", 1e3 * row.seconds,
+    std::string predicted = row.predicted ? fmt::format("{:.4g}", 1e3 * *row.predicted) : "";
+    text += fmt::format("{:>10.4g} {:>10} {:>7} {:>6} {:>8.4g} {:>7.3g} {:>7}  {}{}{}\n", 1e3 * row.seconds, predicted,
                         percent(row.seconds / step), row.calls, row.flops / row.seconds / 1e9,
                         row.bytes / row.seconds / 1e9, share, row.name, row.of.empty() ? "" : ": " + row.of,
                         row.line.empty() ? "" : ", " + row.line);

@@ -2,6 +2,7 @@
 
 #include "runtime/train/Progress.h"
 
+#include "runtime/base/Quantities.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/UnsignedNan.h"
 #include "runtime/machine/MachineMemory.h"
@@ -19,18 +20,6 @@ std::string formatValues(const NamedValues &values) {
   for (const auto &[name, value] : values)
     text += fmt::format("{}{} {:.5g}", text.empty() ? "" : ", ", name, unsignedNan(value));
   return text;
-}
-
-static std::string formatDuration(double seconds) {
-  auto whole = static_cast<int64_t>(seconds);
-  if (whole >= 3600) return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
-  if (whole >= 60) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
-  return fmt::format("{}s", whole);
-}
-
-static std::string formatCount(double value) {
-  if (value >= 1e6) return fmt::format("{:.2f}M", value / 1e6);
-  return value >= 1e4 ? fmt::format("{:.1f}k", value / 1e3) : fmt::format("{:.1f}", value);
 }
 
 Progress::Progress(Plan plan)

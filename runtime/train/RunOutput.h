@@ -3,6 +3,7 @@
 #ifndef TESSERA_RUNTIME_TRAIN_RUNOUTPUT_H
 #define TESSERA_RUNTIME_TRAIN_RUNOUTPUT_H
 
+#include "runtime/train/Ledger.h"
 #include "runtime/train/ProfileFile.h"
 #include "runtime/train/Progress.h"
 #include "runtime/train/RunRecord.h"
@@ -18,6 +19,7 @@ public:
   RunRecord records;
   std::vector<std::string> differences; ///< from the run that this one resumes
   Profile *profile = nullptr;           ///< null: off
+  Ledger ledger;
 
   /// `name` is what a step takes ("tokens"), `perStep` how many of them.
   void setUnit(const char *name, double perStep) { unit = name, unitsPerStep = perStep; }
@@ -52,12 +54,15 @@ private:
 /// Its lifetime does not count in the throughput that is shown.
 class PausedProgress {
 public:
-  explicit PausedProgress(Progress &progress) : progress(progress) {}
-  ~PausedProgress() { progress.leaveOut(RunOutput::Clock::now() - begun); }
+  explicit PausedProgress(RunOutput &output) : output(output) {}
+  ~PausedProgress() {
+    output.progress->leaveOut(RunOutput::Clock::now() - begun);
+    output.ledger.skip();
+  }
   PausedProgress(const PausedProgress &) = delete;
 
 private:
-  Progress &progress;
+  RunOutput &output;
   RunOutput::Clock::time_point begun = RunOutput::Clock::now();
 };
 

@@ -1,0 +1,67 @@
+//===- Ledger.cpp - predicted beside measured -----------------------------===//
+
+#include "runtime/train/Ledger.h"
+
+#include "runtime/base/Quantities.h"
+#include "runtime/machine/MachineMemory.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace tessera::runtime {
+
+/// Of so many steps the times are kept: of a longer run the last ones.
+static constexpr size_t keptTimes = 4096;
+
+void Ledger::step() {
+  Clock::time_point now = Clock::now();
+  if (last) {
+    auto seconds = std::chrono::duration<float>(now - *last).count();
+    if (times.size() < keptTimes)
+      times.push_back(seconds);
+    else
+      times[next] = seconds;
+    next = (next + 1) % keptTimes;
+  }
+  last = now;
+}
+
+std::optional<double> Ledger::seconds() const {
+  std::vector<float> sorted = times;
+  if (sorted.empty()) return std::nullopt;
+  auto middle = sorted.begin() + sorted.size() / 2;
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+/// "(3 % more)"
+static std::string describeDifference(double predicted, double measured) {
+  double percent = 100 * (predicted / measured - 1);
+  return fmt::format("{:.1f} % {}", std::abs(percent), percent < 0 ? "less" : "more");
+}
+
+std::string Ledger::describe(const Manifest &manifest, std::optional<int64_t> predictedBytes) const {
+  std::optional<double> measured = seconds();
+  if (!measured) return "";
+  std::string text = formatSeconds(*measured) + " a step";
+  if (const PredictedEntry *step = manifest.predicted.entry("step"); step && step->seconds > 0)
+    text += manifest.predicted.isAssumed()
+                ? fmt::format(", predicted {} to {}: the device is not calibrated", formatSeconds(step->least),
+                              formatSeconds(step->most))
+                : fmt::format(", predicted {}, {}", formatSeconds(step->seconds),
+                              describeDifference(step->seconds, *measured));
+  int64_t bytes = anonymousMemory();
+  if (bytes == 0) return text;
+  text += fmt::format("; {} of memory{}", formatBytes(bytes), manifest.isForGpu() ? " of the host" : "");
+  if (predictedBytes) text += fmt::format(", predicted {} at most", formatBytes(*predictedBytes));
+  return text;
+}
+
+int64_t anonymousMemory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (int64_t kib; word == "RssAnon:" && status >> kib) return kib * 1024;
+  return 0;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,124 @@
+//===- PlannedTime.cpp - how long a run will take -------------------------===//
+
+#include "tools/PlannedTime.h"
+#include "runtime/base/DataFormat.h"
+#include "runtime/base/Quantities.h"
+#include <cmath>
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+const PredictedEntry *PlannedTime::step() const {
+  const PredictedEntry *entry = manifest.predicted.entry("step");
+  return entry && entry->seconds > 0 ? entry : nullptr;
+}
+
+std::optional<std::pair<const char *, double>> PlannedTime::unitsPerStep() const {
+  const EntryFunction &entry = manifest.entry("step");
+  for (const DataSpec &data : manifest.data)
+    for (const ValueSpec &input : entry.inputs)
+      if (input.data == data.name && !input.axes.empty()) {
+        auto rows = static_cast<double>(input.axes.front().size);
+        if (infoOf(data.format).isSequence()) return std::pair("tokens", rows * static_cast<double>(data.seq));
+        return std::pair("samples", rows);
+      }
+  return std::nullopt;
+}
+
+/// The share of the peak that the multiply-adds of the step have.
+double PlannedTime::mfu() const {
+  const PredictedEntry &entry = *step();
+  return entry.peak > 0 ? entry.flops / entry.seconds / entry.peak : 0;
+}
+
+std::optional<double> PlannedTime::stepsOfPass() const {
+  const EntryFunction &entry = manifest.entry("step");
+  for (const ValueSpec &input : entry.inputs)
+    if (options.trainingRows && !manifest.data.empty() && input.data == manifest.data.front().name &&
+        !input.axes.empty() && *options.trainingRows > 0)
+      return static_cast<double>(*options.trainingRows) / static_cast<double>(input.axes.front().size);
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string describePart(const std::string &name, double seconds, double whole) {
+  return fmt::format("  {:<28} {:>12}  {:.1f} %\n", name, formatSeconds(seconds), 100 * seconds / whole);
+}
+
+/// The steps that the settings ask for; 0: not said.
+static double stepsOfRun(const Manifest &manifest) {
+  if (!manifest.settings.contains("stop") || !manifest.settings["stop"].contains("after")) return 0;
+  return manifest.settings["stop"]["after"].get<double>();
+}
+
+std::string PlannedTime::describeRun() const {
+  std::string text;
+  auto addLine = [&](const std::string &name, double steps) {
+    double seconds = steps * step()->seconds;
+    text += fmt::format("  {:<28} {:>12}  {} step{}", name, formatDuration(seconds), std::llround(steps),
+                        std::llround(steps) == 1 ? "" : "s");
+    if (options.price) text += fmt::format(", {:.2f} USD", *options.price * seconds / 3600);
+    text += "\n";
+  };
+  if (std::optional<double> steps = stepsOfPass()) addLine("one pass over the data", *steps);
+  if (double steps = stepsOfRun(manifest); steps > 0) addLine("the run", steps);
+  return text;
+}
+
+std::string PlannedTime::describe() const {
+  const PredictedEntry *entry = step();
+  if (!entry) return "";
+  const std::string &source = manifest.predicted.source;
+  if (manifest.predicted.isAssumed())
+    return fmt::format("time        not calibrated: {} to {} a step; `tessera calibrate -o MACHINE.device` measures this "
+                       "machine, for --on=./MACHINE.device\n",
+                       formatSeconds(entry->least), formatSeconds(entry->most));
+  std::string text =
+      fmt::format("time        {} a step, {} to {} are likely ({})\n", formatSeconds(entry->seconds),
+                  formatSeconds(entry->least), formatSeconds(entry->most),
+                  source == "calibrated" ? "the device is calibrated" : "from the device's data sheet");
+  std::string speed;
+  if (auto units = unitsPerStep()) speed = fmt::format("{} {}/s", formatCount(units->second / entry->seconds), units->first);
+  if (entry->peak > 0)
+    speed += fmt::format("{}MFU {:.1f} %: of {:.4g} TFLOP/s in {}", speed.empty() ? "" : ", ", 100 * mfu(),
+                         entry->peak / 1e12, entry->type);
+  if (!speed.empty()) text += "            " + speed + "\n";
+  for (const auto &[pass, seconds] : entry->passes) text += describePart(pass, seconds, entry->seconds);
+  for (const PredictedRepeat &repeat : entry->repeats)
+    text += describePart(fmt::format("{}{} x {}{}{}", std::string(2 * repeat.depth, ' '), repeat.axis, repeat.iterations,
+                                     repeat.pass.empty() ? "" : ", ", repeat.pass),
+                         repeat.seconds, entry->seconds);
+  return text + describeRun();
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+Json PlannedTime::asJson() const {
+  const PredictedEntry *entry = step();
+  if (!entry) return nullptr;
+  Json json = {{"source", manifest.predicted.source}, {"seconds", entry->seconds}, {"least", entry->least},
+               {"most", entry->most},                 {"passes", entry->passes}};
+  Json repeats = Json::array();
+  for (const PredictedRepeat &repeat : entry->repeats)
+    repeats.push_back({{"axis", repeat.axis}, {"iterations", repeat.iterations}, {"depth", repeat.depth},
+                       {"pass", repeat.pass}, {"seconds", repeat.seconds}});
+  json["repeats"] = std::move(repeats);
+  json["mfu"] = entry->peak > 0 ? Json(mfu()) : Json();
+  auto units = unitsPerStep();
+  json["unit"] = units ? Json(units->first) : Json();
+  json["per_second"] = units ? Json(units->second / entry->seconds) : Json();
+  auto ofSteps = [&](std::optional<double> steps) -> Json {
+    if (!steps || *steps <= 0) return nullptr;
+    double seconds = *steps * entry->seconds;
+    return {{"steps", *steps}, {"seconds", seconds},
+            {"price", options.price ? Json(*options.price * seconds / 3600) : Json()}};
+  };
+  json["data"] = ofSteps(stepsOfPass());
+  json["run"] = ofSteps(stepsOfRun(manifest));
+  return json;
+}

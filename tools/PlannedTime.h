@@ -1,0 +1,40 @@
+//===- PlannedTime.h - how long a run will take ---------------------------===//
+
+#ifndef TESSERA_TOOLS_PLANNEDTIME_H
+#define TESSERA_TOOLS_PLANNEDTIME_H
+
+#include "runtime/base/Json.h"
+#include "runtime/program/Manifest.h"
+
+namespace tessera {
+
+/// What the times follow from, beside the manifest.
+struct TimeOptions {
+  std::optional<double> price;         ///< US dollars for an hour of the device
+  std::optional<int64_t> trainingRows; ///< of a pass over the data; none: not known
+};
+
+/// The predicted time of a step and what follows from it. The manifest must outlive it.
+class PlannedTime {
+public:
+  PlannedTime(const runtime::Manifest &manifest, TimeOptions options) : manifest(manifest), options(options) {}
+
+  /// Lines of text; empty if nothing is predicted.
+  std::string describe() const;
+  runtime::Json asJson() const;
+
+private:
+  const runtime::PredictedEntry *step() const;
+  /// "tokens" or "samples", and how many of them a step takes; none without data.
+  std::optional<std::pair<const char *, double>> unitsPerStep() const;
+  double mfu() const;
+  std::optional<double> stepsOfPass() const;
+  std::string describeRun() const;
+
+  const runtime::Manifest &manifest;
+  TimeOptions options;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_PLANNEDTIME_H
