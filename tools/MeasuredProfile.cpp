@@ -20,6 +20,15 @@ static bool readRow(const llvm::json::Object &row, double step, unsigned number,
   return true;
 }
 
+/// Makes the rows together take as long as the step. Times are medians, and a median step is longer than the sum of its
+/// median calls: in each step some calls are late.
+static void scaleToStep(MeasuredProfile &profile, const llvm::json::Array &rows) {
+  double sum = 0;
+  for (const llvm::json::Value &row : rows) sum += row.getAsObject()->getNumber("seconds").value_or(0);
+  if (sum > 0)
+    for (TimedCall &call : profile.calls) call.seconds *= profile.seconds / sum;
+}
+
 std::optional<MeasuredProfile> tessera::readProfile(const std::string &path, unsigned number, std::string &problem) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) {
@@ -49,6 +58,7 @@ std::optional<MeasuredProfile> tessera::readProfile(const std::string &path, uns
   profile.threads = static_cast<int>(object->getInteger("threads").value_or(0));
   for (const llvm::json::Value &row : *rows)
     if (!row.getAsObject() || !readRow(*row.getAsObject(), *seconds, number, profile)) return std::nullopt;
+  scaleToStep(profile, *rows);
   if (profile.calls.empty()) {
     problem = path + ": no row says what its kernel computes; the program was compiled by an older version";
     return std::nullopt;
