@@ -74,7 +74,9 @@ function groupsOf(rows, compare) {
 function cell(row, {key, number}) {
   if (!number) return element('td', {className: 'name', title: row[key]}, row[key]);
   const text = row[key] === undefined ? unknown : number(row[key]);
-  return element('td', {className: 'number'}, key === 'part' && row.part ? bar(row.part) : null, text);
+  if (key !== 'part') return element('td', {className: 'number'}, text);
+  return element('td', {className: 'number'}, row.part ? bar(row.part) : null,
+                 element('span', {className: 'figure'}, text));
 }
 
 const kernelRow = (row, isMember) => element(

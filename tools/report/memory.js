@@ -96,7 +96,7 @@ const annotations = {
 function showTooltip(box, {chart, tooltip}) {
   box.hidden = tooltip.opacity === 0 || !tooltip.dataPoints;
   if (box.hidden) return;
-  const moment = tooltip.dataPoints[0].parsed.x;
+  const moment = tooltip.dataPoints[0].dataIndex;
   const memory = shownMemory();
   const largest = memory.liveAt(moment).slice(0, 8).map(({name, kind, bytes}) => element(
       'tr', {}, element('td', {}, swatch(kindColor(kind)), name), element('td', {className: 'number'},
@@ -119,6 +119,7 @@ function areas(memory) {
     backgroundColor: kindColor(kind),
     borderWidth: 0,
     pointRadius: 0,
+    pointHoverRadius: 0,
     stepped: 'middle',
   }));
 }
@@ -138,7 +139,7 @@ function makeChart(canvas, box) {
       maintainAspectRatio: false,
       layout: {padding: {top: 52, right: 4}},
       interaction: {mode: 'index', intersect: false, axis: 'x'},
-      onClick: (event, points) => points.length > 0 && changeView({moment: points[0].element.parsed.x}),
+      onClick: (event, points) => points.length > 0 && changeView({moment: points[0].index}),
       plugins: {legend: {display: false}, tooltip: {enabled: false, external: (shown) => showTooltip(box, shown)}},
       scales: {
         x: {

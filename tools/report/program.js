@@ -96,12 +96,13 @@ class Memory {
     return `${running.pass || 'forward'}${loops.length > 0 ? `, in ${loops.join(', ')}` : ''}: ${what}`;
   }
 
-  /** Ranges of moments of one pass, in order. */
+  /** Ranges of moments of one pass, in order. A loop is of one pass, whatever it recomputes. */
   passes() {
     const ranges = [];
     for (const {at, pass = 'forward', end = at} of this.moments) {
       const range = ranges[ranges.length - 1];
-      if (range && range.pass === pass) range.last = Math.max(range.last, end);
+      if (range && at <= range.last) continue;
+      if (range && range.pass === pass) range.last = end;
       else ranges.push({pass, first: at, last: end});
     }
     return ranges;
