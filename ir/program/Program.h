@@ -56,7 +56,8 @@ int64_t runsPerCall(mlir::Operation *op);
 /// The innermost place in the user's own files; null if the op has none.
 mlir::FileLineColLoc userPlace(mlir::Location loc);
 
-/// How lines name a file: without folders, so that equal input gives equal programs in any folder; printable (UTF-8 too).
+/// How lines name a file: without folders, so that equal input gives equal programs in any folder, and printable (UTF-8
+/// too).
 std::string fileNameInLines(llvm::StringRef path);
 
 /// The innermost place in the user's own files as "file:line:column", for people. Empty if the op has none.

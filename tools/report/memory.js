@@ -4,12 +4,14 @@
 const colorOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const kindColor = (kind) => colorOf(`--kind-${kinds.indexOf(kind)}`);
 
-/** Marks of the axis of bytes: multiples of about a fifth of the largest value, round in its unit. */
-function roundTicks(most) {
-  const unit = 1024 ** Math.max(0, Math.floor(Math.log(most / 5) / Math.log(1024)));
-  const step = unit * [1, 2, 5, 10, 20, 50, 100, 256, 512, 1024].find((factor) => factor * unit >= most / 5);
+/** Marks of an axis: multiples of about a part of the largest value, round in its unit. */
+function roundTicks(most, count, base, factors) {
+  const unit = base ** Math.max(0, Math.floor(Math.log(most / count) / Math.log(base)));
+  const step = unit * [...factors, base].find((factor) => factor * unit >= most / count);
   return Array.from({length: Math.floor(most / step) + 1}, (_, i) => ({value: i * step}));
 }
+const byteTicks = (most) => roundTicks(most, 5, 1024, [1, 2, 5, 10, 20, 50, 100, 256, 512]);
+const momentTicks = (last) => roundTicks(last, 8, 10, [1, 2, 5]);
 
 //----------------------------------------------------------------------------------------------------------------------
 // The chart
@@ -59,8 +61,8 @@ const annotations = {
     const {ctx: context, chartArea: area, scales} = chart;
     const memory = shownMemory();
     const across = (first, last) => ({
-      left: scales.x.getPixelForValue(Math.max(0, first - 0.5)),
-      right: scales.x.getPixelForValue(Math.min(memory.last, last + 0.5)),
+      left: scales.x.getPixelForValue(first - edge),
+      right: scales.x.getPixelForValue(last + edge),
     });
     context.save();
     context.font = '12px system-ui, sans-serif';
@@ -96,7 +98,7 @@ const annotations = {
 function showTooltip(box, {chart, tooltip}) {
   box.hidden = tooltip.opacity === 0 || !tooltip.dataPoints;
   if (box.hidden) return;
-  const moment = tooltip.dataPoints[0].dataIndex;
+  const moment = momentOfPoint(tooltip.dataPoints[0].dataIndex);
   const memory = shownMemory();
   const largest = memory.liveAt(moment).slice(0, 8).map(({name, kind, bytes}) => element(
       'tr', {}, element('td', {}, swatch(kindColor(kind)), name), element('td', {className: 'number'},
@@ -110,17 +112,21 @@ function showTooltip(box, {chart, tooltip}) {
   box.style.right = isLeft ? '' : `${chart.width - tooltip.caretX + 16}px`;
 }
 
+/** A moment reaches this far to both sides. Steps are points of their own, since areas between lines that Chart.js
+ *  makes steps of have slopes at their lower sides; no two points may have one place. */
+const edge = 0.499;
+const momentOfPoint = (index) => Math.floor(index / 2);
+
 function areas(memory) {
   const shown = kinds.filter((kind) => memory.ofKind.get(kind).some((bytes) => bytes > 0));
   return shown.map((kind) => ({
     label: kind,
-    data: memory.ofKind.get(kind).map((y, x) => ({x, y})),
+    data: memory.ofKind.get(kind).flatMap((y, moment) => [{x: moment - edge, y}, {x: moment + edge, y}]),
     fill: 'stack',
     backgroundColor: kindColor(kind),
     borderWidth: 0,
     pointRadius: 0,
     pointHoverRadius: 0,
-    stepped: 'middle',
   }));
 }
 
@@ -139,17 +145,18 @@ function makeChart(canvas, box) {
       maintainAspectRatio: false,
       layout: {padding: {top: 52, right: 4}},
       interaction: {mode: 'index', intersect: false, axis: 'x'},
-      onClick: (event, points) => points.length > 0 && changeView({moment: points[0].index}),
+      onClick: (event, points) => points.length > 0 && changeView({moment: momentOfPoint(points[0].index)}),
       plugins: {legend: {display: false}, tooltip: {enabled: false, external: (shown) => showTooltip(box, shown)}},
       scales: {
         x: {
-          type: 'linear', min: 0, max: memory.last, grid: {display: false}, ticks: {color: quiet, precision: 0},
+          type: 'linear', min: -edge, max: memory.last + edge, grid: {display: false}, ticks: {color: quiet},
+          afterBuildTicks: (scale) => { scale.ticks = momentTicks(memory.last); },
           title: {display: true, color: quiet, text: 'moments in program order; the body of a loop is there once'},
         },
         y: {
           stacked: true, min: 0, max: most, grid: {color: colorOf('--line')},
           ticks: {color: quiet, callback: (bytes) => formatBytes(bytes)},
-          afterBuildTicks: (scale) => { scale.ticks = roundTicks(most); },
+          afterBuildTicks: (scale) => { scale.ticks = byteTicks(most); },
         },
       },
     },
@@ -212,8 +219,8 @@ function showMemory(section) {
   canvas.setAttribute('role', 'img');
   const tooltip = element('div', {className: 'tooltip', hidden: true});
   const list = element('div', {className: 'holders'});
-  section.append(title, summary, element('div', {className: 'beside'},
-                                         element('div', {className: 'chart'}, canvas, tooltip), list));
+  section.append(title, summary,
+                 element('div', {className: 'beside'}, element('div', {className: 'chart'}, canvas, tooltip), list));
   let chart, drawn;
   const draw = () => {
     if (chart) chart.destroy();
@@ -226,8 +233,8 @@ function showMemory(section) {
     title.textContent = `Memory during ${shownEntry()}`;
     summary.replaceChildren(
         element('b', {}, `${formatBytes(peak)} at the peak: ${describeShares(memory, memory.peak)}.`),
-        ` It is at moment ${memory.peak} of ${memory.last}, ${memory.describe(memory.peak)}. Point at the chart to see `,
-        'the largest values of a moment; click to list them all.');
+        ` It is at moment ${memory.peak} of ${memory.last} (${memory.describe(memory.peak)}). `,
+        'Point at the chart to see the largest values of a moment; click to list them all.');
     list.replaceChildren(...holders(memory, shownMoment()));
     drawn === shownEntry() ? chart.draw() : draw();
   };
