@@ -134,6 +134,12 @@ function footRow(rows) {
                  columns.filter(({number}) => number).map((column) => cell(all, column)));
 }
 
+function describePrediction({seconds, passes}) {
+  const parts = Object.entries(passes || {}).map(([pass, time]) => `${pass} ${formatSeconds(time)}`);
+  const whole = `The whole is the predicted time of ${shownEntry()}, ${formatSeconds(seconds)}`;
+  return parts.length > 1 ? `${whole}: ${parts.join(', ')}.` : `${whole}.`;
+}
+
 /** What the figures are, and what is missing. */
 function describeCosts(rows) {
   const notes = [];
@@ -141,7 +147,7 @@ function describeCosts(rows) {
   if (measureOf(rows) === 'flops')
     notes.push('Times are not known: the cost model has no figures for this device. Lines are compared by flops.');
   else if (predicted)
-    notes.push(`The whole is the predicted time of ${shownEntry()}, ${formatSeconds(predicted.seconds)}.`);
+    notes.push(describePrediction(predicted));
   notes.push('All figures are sums over the calls; the gradient of a line counts there too.');
   const uncounted = rows.filter(({calls}) => calls === undefined).length;
   if (uncounted > 0)

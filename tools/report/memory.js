@@ -221,13 +221,16 @@ function showMemory(section) {
   const list = element('div', {className: 'holders'});
   section.append(title, summary,
                  element('div', {className: 'beside'}, element('div', {className: 'chart'}, canvas, tooltip), list));
-  let chart, drawn;
+  let chart, drawn, listed;
   const draw = () => {
     if (chart) chart.destroy();
     chart = makeChart(canvas, tooltip);
     drawn = shownEntry();
   };
   const update = () => {
+    const shown = `${shownEntry()} ${shownMoment()}`;
+    if (shown === listed) return;
+    listed = shown;
     const memory = shownMemory();
     const peak = memory.total(memory.peak);
     title.textContent = `Memory during ${shownEntry()}`;
@@ -242,6 +245,7 @@ function showMemory(section) {
   update();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     draw();
+    listed = undefined;
     update();
   });
 }

@@ -48,7 +48,10 @@ function showModel(section) {
   section.append(element('h2', {}, 'The model'), note, files);
   const names = texts.map(({name}) => name);
   const isAmbiguous = names.some((name, i) => names.indexOf(name) !== i);
+  let drawn;
   const update = () => {
+    if (drawn === shownEntry()) return;
+    drawn = shownEntry();
     const figures = figuresByLine();
     note.textContent = `What each line costs in ${shownEntry()}: its share of the ${figures.measure}, gradients ` +
         'included; the bytes that are saved for the backward pass; and the bytes that its values have at the peak.' +

@@ -93,7 +93,8 @@ class Memory {
     if (!running) return 'before all ops';
     const loops = this.loopsAt(moment).map(({name, repeat}) => `${name} × ${repeat}`);
     const what = running.repeat ? `begin of the loop over ${running.name}` : running.name;
-    return `${running.pass || 'forward'}${loops.length > 0 ? `, in ${loops.join(', ')}` : ''}: ${what}`;
+    const time = running.seconds === undefined ? '' : `, ${formatSeconds(running.seconds)}`;
+    return `${running.pass || 'forward'}${loops.length > 0 ? `, in ${loops.join(', ')}` : ''}: ${what}${time}`;
   }
 
   /** Ranges of moments of one pass, in order. A loop is of one pass, whatever it recomputes. */

@@ -84,6 +84,7 @@ def main():
     scripts = [(attributes, text) for tag, attributes, text in page.contents if tag == "script"]
     data = next(text for attributes, text in scripts if attributes.get("id") == "program")
     assert "<" not in data
+    assert "innerHTML" not in scripts[-1][1] and "insertAdjacentHTML" not in scripts[-1][1]
     report = json.loads(data)
     notice = open(asked.page, encoding="utf-8").read()
     assert "Chart.js v3" in notice and "Permission is hereby granted, free of charge" in notice
