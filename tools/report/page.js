@@ -36,8 +36,10 @@ function predictionCards() {
                                                   : [];
   const range = `${formatSeconds(predicted.least)} to ${formatSeconds(predicted.most)}, ${manifest.predicted.source}`;
   const work = workOfStep();
-  const rate = work && card(`${work.unit[0].toUpperCase()}${work.unit.slice(1)} per second`,
-                            formatCount(work.count / predicted.seconds), `${work.count} ${work.unit} a step`);
+  const perSecond = (seconds) => formatCount(work.count / seconds);
+  const rate = work && card(
+      `${work.unit[0].toUpperCase()}${work.unit.slice(1)} per second`, perSecond(predicted.seconds),
+      `${perSecond(predicted.most)} to ${perSecond(predicted.least)}, ${work.count} ${work.unit} a step`);
   return [card('Predicted step', formatSeconds(predicted.seconds), range), ...(rate ? [rate] : [])];
 }
 
