@@ -107,8 +107,8 @@ void Elaborator::buildEntries() {
 void Elaborator::addStateTable() {
   builder.setInsertionPointToStart(module->getBody());
   for (auto &[path, parameter] : state.parameters.all())
-    StateOp::create(builder, builder.getLoc(), path, ast::spelling(parameter->kind), parameter->type, PlaceAttr(),
-                    builder.strings(parameter->order));
+    StateOp::create(builder, state.calls.locate(parameter->place), path, ast::spelling(parameter->kind),
+                    parameter->type, PlaceAttr(), builder.strings(parameter->order));
   StateOp::create(builder, builder.getLoc(), "step", "counter", builder.scalarType(builder.getI32Type()), PlaceAttr());
   StateOp::create(builder, builder.getLoc(), "seed", "counter", builder.scalarType(builder.getI64Type()), PlaceAttr());
   (*module)->setAttr(attrs::model, builder.getStringAttr(declared.model->name.text));

@@ -31,7 +31,7 @@ static FailureOr<SmallVector<Value>> addMoments(UpdateOp update, NewState &state
     std::string path = (update.getState() + "." + name).str();
     if (state.find(path)) return update.emitOpError("two states would be called `") << path << "`";
     arguments.push_back(state.add(path, "moment", update.getGradient().getType(), parameter.getOrderAttr(),
-                                  /*initial=*/0, update.getLoc()));
+                                  /*initial=*/0, parameter.getLoc()));
   }
   return arguments;
 }

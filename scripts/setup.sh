@@ -13,6 +13,8 @@ for_building=(
   llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev
   # the training program
   libdnnl-dev libgomp1 libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev
+  # the charts of reports, which become part of the compiler
+  libjs-chart.js
 )
 for_testing=(
   # GoogleTest; lit and FileCheck; sanitizers

@@ -6,6 +6,7 @@ again (`--verify-roundtrip`), as text and as bytecode.
 
 import ctypes
 import os
+import shutil
 
 import lit.formats
 
@@ -42,6 +43,8 @@ def has_nvrtc():
     return False
 
 
+if shutil.which("chromium"):
+    config.available_features.add("chromium")  # shows pages; `scripts/setup.sh chromium` installs it
 if has_nvrtc():
     config.available_features.add("nvrtc")
 

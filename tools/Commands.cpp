@@ -186,24 +186,32 @@ static int failedOn(const std::string &before, const CommandOptions &options, co
   return isModule(options) ? ExitInput : internalError(before);
 }
 
-/// Runs the phases once. `hasWarned` is set if a phase had a warning; it is printed for a model that is read first.
-static int runPhasesOf(const Input &input, const CommandOptions &options, DumpFolder &dumps, bool *hasWarned) {
+namespace {
+/// What a run of the phases leaves beside the module.
+struct PhaseRun {
+  explicit PhaseRun(const CommandOptions &options) : dumps(options.dumpDir) {}
+
+  DumpFolder dumps;
+  Report report;
+  bool hasWarned = false; ///< a phase had a warning
+};
+} // namespace
+
+/// Runs the phases once. Warnings are printed for a model that is read first.
+static int runPhasesOf(const Input &input, const CommandOptions &options, PhaseRun &run) {
   ModuleOp module = *input.module;
   ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Warning) return failure();
     if (!options.input.predictRows)
       printPhaseWarning(diagnostic, input.diagnostics.get(), options.input.jsonDiagnostics);
-    if (hasWarned) *hasWarned = true;
+    run.hasWarned = true;
     return success();
   });
-  PipelineOptions pipeline{options.compileTo, &dumps, options.timing, {}};
-  Report report;
+  PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}};
   if (!options.report.empty())
-    pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { report.note(phase, module); };
+    pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { run.report.note(phase, module); };
   std::string before = moduleText(module);
-  if (failed(runPipeline(module, pipeline))) return failedOn(before, options, dumps.getProblem());
-  std::string problem = options.report.empty() ? "" : report.write(options.report);
-  return problem.empty() ? ExitDone : refuse(problem);
+  return failed(runPipeline(module, pipeline)) ? failedOn(before, options, run.dumps.getProblem()) : ExitDone;
 }
 
 /// The rows of a batch of `predict`; 0 without such an entry function.
@@ -235,8 +243,8 @@ static std::optional<int64_t> smallerPredictBatch(ModuleOp module, const Command
 }
 
 /// Runs the phases; with another batch of `predict` once more, if the first one takes too much memory.
-static int runPhases(Input &input, const CommandOptions &options, DumpFolder &dumps, bool *hasWarned = nullptr) {
-  if (int status = runPhasesOf(input, options, dumps, hasWarned)) return status;
+static int runPhases(Input &input, const CommandOptions &options, PhaseRun &run) {
+  if (int status = runPhasesOf(input, options, run)) return status;
   ModuleOp module = *input.module;
   if (isModule(options) || !module->hasAttr(attrs::arena)) return ExitDone;
   std::optional<int64_t> rows = smallerPredictBatch(module, options);
@@ -246,7 +254,36 @@ static int runPhases(Input &input, const CommandOptions &options, DumpFolder &du
   Input smaller = readForTarget(*module.getContext(), again);
   if (!smaller.module) return ExitDone; // the model cannot have fewer rows
   input = std::move(smaller);
-  return runPhasesOf(input, again, dumps, hasWarned);
+  return runPhasesOf(input, again, run);
+}
+
+/// The device of a plan: what `--on` says, or the GPU that the module is for, or what this machine has left.
+static PlannedDevice plannedDevice(ModuleOp module, const CommandOptions &options) {
+  Target target = options.device ? options.device->target : Target::of(module);
+  if (!options.device && !target.isGpu()) {
+    runtime::AvailableMemory available = runtime::availableMemory();
+    return {"what " + available.limit + " has left", 1, available.bytes};
+  }
+  return {target.name().str(), options.device ? options.device->count : 1, target.figures.memoryBytes};
+}
+
+/// Of an hour of the device: what `--price` says, or its description.
+static std::optional<double> priceOf(ModuleOp module, const CommandOptions &options) {
+  return options.price ? options.price : Target::of(module).figures.price;
+}
+
+static ProgramPlan planOf(ModuleOp module, const CommandOptions &options, const std::string &manifest) {
+  ProgramPlan plan = planProgram(manifest, plannedDevice(module, options), options.data, priceOf(module, options));
+  plan.liveBytes = arenaLowerBound(module), plan.peak = peakMemory(module);
+  return plan;
+}
+
+/// Writes the page of `--report`, if it is wanted.
+static int writeReport(const Input &input, const CommandOptions &options, Report &report) {
+  if (options.report.empty()) return ExitDone;
+  if (input.diagnostics) report.addTexts(input.diagnostics->sources());
+  std::string problem = report.write(options.report);
+  return problem.empty() ? ExitDone : refuse(problem);
 }
 
 namespace {
@@ -285,23 +322,24 @@ static ProgramSummary summarize(StringRef manifest) {
 }
 
 /// Runs the phases and code generation.
-static int generate(Input &input, const CommandOptions &options, CompiledProgram &program, bool *hasWarned = nullptr) {
-  DumpFolder dumps(options.dumpDir);
-  if (int status = runPhases(input, options, dumps, hasWarned)) return status;
+static int generate(Input &input, const CommandOptions &options, CompiledProgram &program, PhaseRun &run) {
+  if (int status = runPhases(input, options, run)) return status;
   ModuleOp module = *input.module;
   std::string before = moduleText(module);
-  CodegenOptions codegen = codegenOptions(module, options, &dumps);
+  CodegenOptions codegen = codegenOptions(module, options, &run.dumps);
   std::string lack;
   codegen.lack = &lack;
   FailureOr<CompiledProgram> made = generateProgram(module, codegen);
-  if (failed(made)) return failedOn(before, options, lack.empty() ? dumps.getProblem() : lack);
+  if (failed(made)) return failedOn(before, options, lack.empty() ? run.dumps.getProblem() : lack);
   program = std::move(*made);
-  return ExitDone;
+  if (!options.report.empty()) run.report.describe(program.manifest, planOf(module, options, program.manifest));
+  return writeReport(input, options, run.report);
 }
 
 /// The same, or the program of an equal module from the cache. If the cache cannot be used, only `-v` reports it.
 static int makeProgram(Input &input, const CommandOptions &options, CompiledProgram &program) {
-  if (!options.useCache) return generate(input, options, program);
+  PhaseRun run(options);
+  if (!options.useCache) return generate(input, options, program, run);
   ModuleOp module = *input.module;
   // Programs name lines of the model file.
   ProgramCache cache(moduleText(module, /*withLocations=*/true), codegenOptions(module, options));
@@ -312,9 +350,8 @@ static int makeProgram(Input &input, const CommandOptions &options, CompiledProg
     program = std::move(*found);
     return ExitDone;
   }
-  bool hasWarned = false;
-  if (int status = generate(input, options, program, &hasWarned)) return status;
-  if (hasWarned) return ExitDone; // so that the next run warns too
+  if (int status = generate(input, options, program, run)) return status;
+  if (run.hasWarned) return ExitDone; // so that the next run warns too
   std::string problem = cache.store(program);
   if (!problem.empty() && options.verbose) results() << "code: not stored: " << problem << "\n";
   return ExitDone;
@@ -322,8 +359,9 @@ static int makeProgram(Input &input, const CommandOptions &options, CompiledProg
 
 /// Runs the phases up to `--compile-to` and writes the module.
 static int compileToPhase(Input &input, const CommandOptions &options) {
-  DumpFolder dumps(options.dumpDir);
-  if (int status = runPhases(input, options, dumps)) return status;
+  PhaseRun run(options);
+  if (int status = runPhases(input, options, run)) return status;
+  if (int status = writeReport(input, options, run.report)) return status;
   std::string problem = writeOutputFile(options.output.empty() ? "-" : options.output, moduleText(*input.module));
   return problem.empty() ? ExitDone : refuse(problem);
 }
@@ -395,23 +433,8 @@ int tessera::runCheck(const CommandOptions &options) {
   if (int status = setTargetOf(*input.module, options)) return status;
   CommandOptions gradients = options;
   gradients.compileTo = "differentiate";
-  DumpFolder noDumps("");
-  return runPhasesOf(input, gradients, noDumps, nullptr);
-}
-
-/// The device of a plan: what `--on` says, or the GPU that the module is for, or what this machine has left.
-static PlannedDevice plannedDevice(ModuleOp module, const CommandOptions &options) {
-  Target target = options.device ? options.device->target : Target::of(module);
-  if (!options.device && !target.isGpu()) {
-    runtime::AvailableMemory available = runtime::availableMemory();
-    return {"what " + available.limit + " has left", 1, available.bytes};
-  }
-  return {target.name().str(), options.device ? options.device->count : 1, target.figures.memoryBytes};
-}
-
-/// Of an hour of the device: what `--price` says, or its description.
-static std::optional<double> priceOf(ModuleOp module, const CommandOptions &options) {
-  return options.price ? options.price : Target::of(module).figures.price;
+  PhaseRun run(gradients);
+  return runPhasesOf(input, gradients, run);
 }
 
 int tessera::runPlan(const CommandOptions &options) {
@@ -421,14 +444,15 @@ int tessera::runPlan(const CommandOptions &options) {
   printDiagnosticsOf(context, options.input.path);
   Input input = readForTarget(context, options);
   if (!input.module) return input.status;
-  DumpFolder dumps(options.dumpDir);
-  if (int status = runPhases(input, options, dumps)) return status;
+  PhaseRun run(options);
+  if (int status = runPhases(input, options, run)) return status;
   ModuleOp module = *input.module;
   std::string before = moduleText(module);
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
-  if (failed(manifest)) return failedOn(before, options, dumps.getProblem());
-  ProgramPlan plan = planProgram(*manifest, plannedDevice(module, options), options.data, priceOf(module, options));
-  plan.liveBytes = arenaLowerBound(module), plan.peak = peakMemory(module);
+  if (failed(manifest)) return failedOn(before, options, run.dumps.getProblem());
+  ProgramPlan plan = planOf(module, options, *manifest);
+  run.report.describe(*manifest, plan);
+  if (int status = writeReport(input, options, run.report)) return status;
   results() << (options.json ? planAsJson(plan) : describePlan(plan, options.verbose));
   if (!options.device || !plan.fit || plan.fit->fits()) return ExitDone;
   return refuse(options.input.path + " does not fit into the memory of " + plan.device.name +

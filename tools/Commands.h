@@ -22,7 +22,7 @@ struct CommandOptions {
   std::string output;
   std::string compileTo;
   std::string dumpDir;
-  std::string report; ///< path of an HTML page of decisions; empty: none
+  std::string report; ///< path of an HTML page about the program; empty: none
   std::string diagnostics = "text";
   std::string code;  ///< of `explain`
   std::string other; ///< of `diff`: what the input is compared with

@@ -147,7 +147,7 @@ static Json asJson(const BufferSpec &buffer) {
           {"at", buffer.line},   {"offset", buffer.offset}, {"bytes", buffer.bytes}};
 }
 
-std::string tessera::planAsJson(const ProgramPlan &plan) {
+static Json summaryAsJson(const ProgramPlan &plan) {
   Json json = {{"model", plan.manifest.model},
                {"parameters", plan.manifest.parameters()},
                {"state", plan.manifest.stateBytes()},
@@ -166,8 +166,20 @@ std::string tessera::planAsJson(const ProgramPlan &plan) {
     json["needed"] = plan.fit->needed;
     json["devices_for_state"] = plan.fit->devicesForState;
   }
+  return json;
+}
+
+/// Notes quote paths, which may not be UTF-8.
+static std::string textOf(const Json &json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string tessera::planSummaryAsJson(const ProgramPlan &plan) { return textOf(summaryAsJson(plan), -1); }
+
+std::string tessera::planAsJson(const ProgramPlan &plan) {
+  Json json = summaryAsJson(plan);
   Json buffers = Json::array();
   for (const BufferSpec &buffer : plan.manifest.buffers) buffers.push_back(asJson(buffer));
   json["buffers"] = std::move(buffers);
-  return json.dump(1) + "\n";
+  return textOf(json, 1) + "\n";
 }

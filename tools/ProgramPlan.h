@@ -47,6 +47,8 @@ ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const
 /// `listsAllBuffers`: else the largest ones.
 std::string describePlan(const ProgramPlan &plan, bool listsAllBuffers);
 std::string planAsJson(const ProgramPlan &plan);
+/// The same without the buffers, which the manifest lists too.
+std::string planSummaryAsJson(const ProgramPlan &plan);
 
 } // namespace tessera
 

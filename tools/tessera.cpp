@@ -55,7 +55,9 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
       ->add_option("--dump-dir", options.dumpDir,
                    "write the IR after each phase, the code and the manifest to this folder")
       ->check(checkNotEmpty);
-  command->add_option("--report", options.report, "write an HTML page of the precision of values to this file")
+  command
+      ->add_option("--report", options.report,
+                   "write an HTML page about the memory, cost and precision of the program to this file")
       ->check(checkNotEmpty);
   command->add_flag("--timing", options.timing, "print the duration of each phase");
 }

@@ -321,6 +321,7 @@ void ManifestWriter::writeTimeline(const MemoryTimeline &timeline) {
           json.object([&] {
             json.attribute("name", value.name);
             json.attribute("kind", stringifyBufferKind(value.kind));
+            if (!value.line.empty()) json.attribute("at", value.line);
             json.attribute("offset", value.offset);
             json.attribute("bytes", value.bytes);
             json.attribute("first", value.first);

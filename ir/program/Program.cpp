@@ -89,12 +89,13 @@ FileLineColLoc tessera::userPlace(Location loc) {
   return file && !isLibrary(file.getFilename().getValue()) ? file : FileLineColLoc();
 }
 
+std::string tessera::fileNameInLines(StringRef path) { return runtime::printable(llvm::sys::path::filename(path)); }
+
 std::string tessera::userLine(Location loc) {
   FileLineColLoc file = userPlace(loc);
   if (!file) return "";
-  // Without folders: equal input gives equal programs, in any folder.
-  StringRef name = llvm::sys::path::filename(file.getFilename().getValue());
-  return (runtime::printable(name) + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
+  std::string name = fileNameInLines(file.getFilename().getValue());
+  return (name + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
 }
 
 DictionaryAttr tessera::sourceOf(ModuleOp module) {

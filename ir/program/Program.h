@@ -56,8 +56,11 @@ int64_t runsPerCall(mlir::Operation *op);
 /// The innermost place in the user's own files; null if the op has none.
 mlir::FileLineColLoc userPlace(mlir::Location loc);
 
-/// The same as "file:line:column", without folders, for people: the file's name is made printable (UTF-8 too). Empty if
-/// the op has none.
+/// How lines name a file: without folders, so that equal input gives equal programs in any folder, and printable (UTF-8
+/// too).
+std::string fileNameInLines(llvm::StringRef path);
+
+/// The innermost place in the user's own files as "file:line:column", for people. Empty if the op has none.
 std::string userLine(mlir::Location loc);
 
 /// What the module was made from, as the manifest has it under `source`; null if it is not known. It is the metadata of

@@ -115,8 +115,9 @@ void TimelineBuilder::addStates() {
     if (!state.getPlace()) continue;
     int64_t offset = state.getPlace()->getOffset();
     stateOffsets[state.getPath()] = offset;
-    timeline.values.push_back({arguments.lookup(state.getPath()), state.getPath().str(), kindOfState(state), true,
-                               offset, alignedBytes(state.getTensorType().getNumBytes()), 0, timeline.lastMoment});
+    timeline.values.push_back({arguments.lookup(state.getPath()), state.getPath().str(), userLine(state.getLoc()),
+                               kindOfState(state), true, offset, alignedBytes(state.getTensorType().getNumBytes()), 0,
+                               timeline.lastMoment});
   }
 }
 
@@ -186,8 +187,8 @@ static int64_t startOf(const PlacedBuffer &buffer, const LiveSpan &span) {
 }
 
 void TimelineBuilder::addPiece(const Occupant &occupant, int64_t offset, int64_t bytes, int first, int last) {
-  timeline.values.push_back(
-      {occupant.value, names.nameOf(occupant.value), kinds.of(occupant.value), false, offset, bytes, first, last});
+  timeline.values.push_back({occupant.value, names.nameOf(occupant.value), names.lineOf(occupant.value),
+                             kinds.of(occupant.value), false, offset, bytes, first, last});
 }
 
 /// The value that has a buffer at a moment: the largest, so a stack and not its slots; of several the one that is

@@ -35,6 +35,7 @@ struct MemoryMoment {
 struct MemoryValue {
   mlir::Value value; ///< null for a state that the function does not read
   std::string name;  ///< passes/analysis/ValueNames.h; a state's path
+  std::string line;  ///< of the model, "model.tsr:31:7"; may be empty
   BufferKind kind = BufferKind::Temporary;
   bool isState = false;
   /// The bytes of the arena that it has. Values at one moment do not overlap. (Of stacks that share slots the places

@@ -19,7 +19,7 @@ MOST_FIELDS = 15
 
 
 def rule_long(tree):
-    for path in tree.ending(*CPP, ".td", ".py", ".def", ".inc"):
+    for path in tree.ending(*CPP, ".td", ".py", ".def", ".inc", ".js"):
         lines = (tree.text(path) or "").splitlines()
         if len(lines) > LONG_LINES and not re.search(r"(//|#) Long because: \w", "\n".join(lines[:TOP_LINES])):
             yield path, 1, f"{len(lines)} lines: split it, or say `Long because: …` in the first {TOP_LINES}"

@@ -6,7 +6,8 @@ import re
 
 from tree import CPP
 
-COLUMNS = {**dict.fromkeys((*CPP, ".td", ".def", ".inc", ".py", ".sh", ".cmake", "CMakeLists.txt"), 120), ".md": 160}
+COLUMNS_OF_CODE = (*CPP, ".td", ".def", ".inc", ".py", ".sh", ".cmake", "CMakeLists.txt", ".js", ".css", ".html")
+COLUMNS = {**dict.fromkeys(COLUMNS_OF_CODE, 120), ".md": 160}
 GLOSSARY = "docs/glossary.md"
 
 

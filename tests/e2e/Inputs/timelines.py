@@ -18,6 +18,9 @@ for name, timeline in manifest["plan"]["timelines"].items():
         for moment in range(value["first"], value["last"] + 1):
             live[moment] += value["bytes"]
     assert live[timeline["peak"]] == max(live) <= manifest["arena"]["bytes"], (name, max(live))
+    lines = {value["at"].rsplit(":", 1)[0] for value in timeline["values"] if "at" in value}
+    assert all(line.startswith("gpt.tsr:") for line in lines), lines
+    assert "gpt.tsr:33" in lines or name == "init", (name, lines)
     numbers = [moment["at"] for moment in timeline["moments"]]
     assert numbers == sorted(numbers) and numbers[-1] <= timeline["last"], name
     if name == "step":
