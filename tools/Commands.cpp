@@ -12,12 +12,14 @@
 #include "passes/memory/BufferList.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/program/Payload.h"
+#include "tools/Largest.h"
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
 #include "tools/PhaseWarnings.h"
 #include "tools/ProgramCache.h"
 #include "tools/ProgramPlan.h"
 #include "tools/Report.h"
+#include "tools/Suggestions.h"
 #include "tools/TargetOption.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -159,8 +161,7 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }
 
-/// Reads the input as a module for the target. Prints errors; then there is no module.
-static Input readForTarget(MLIRContext &context, const CommandOptions &options) {
+Input tessera::readForTarget(MLIRContext &context, const CommandOptions &options) {
   Input input = readInput(context, options.input);
   if (!input.module) return input;
   if (int status = checkOutputs(options, input)) return {{}, status, {}};
@@ -183,6 +184,7 @@ static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &opti
 /// written, say), or without one a hand-edited module, or, for a model file, a defect of the compiler.
 static int failedOn(const std::string &before, const CommandOptions &options, const std::string &problem) {
   if (!problem.empty()) return refuse(problem);
+  if (options.isTrial) return ExitInternal;
   return isModule(options) ? ExitInput : internalError(before);
 }
 
@@ -231,7 +233,7 @@ static std::optional<int64_t> smallerPredictBatch(ModuleOp module, const Command
     if (!input.module || failed(runPipeline(*input.module, {}))) return std::nullopt;
     return plannedBytes(*input.module, "predict");
   };
-  return std::max<int64_t>(1, largestBatch(planned, limit, bytesWith));
+  return std::max<int64_t>(1, largestBatch({0, 0}, planned, limit, bytesWith));
 }
 
 /// Runs the phases; with another batch of `predict` once more, if the first one takes too much memory.
@@ -409,6 +411,51 @@ static PlannedDevice plannedDevice(ModuleOp module, const CommandOptions &option
   return {target.name().str(), options.device ? options.device->count : 1, target.figures.memoryBytes};
 }
 
+FailureOr<std::string> tessera::manifestOf(Input &input, const CommandOptions &options) {
+  DumpFolder dumps(options.dumpDir);
+  if (runPhases(input, options, dumps)) return failure();
+  return describeProgram(*input.module, codegenOptions(*input.module, options));
+}
+
+/// Whether the options allow to plan the model with others. Prints why not, and returns an exit status.
+static int checkTrials(const CommandOptions &options, const PlannedDevice &device) {
+  std::string option = options.suggests ? "--suggest" : "--largest";
+  if (isModule(options)) return usage(option + " needs a model file; the sizes and types of a module are fixed");
+  if (!device.memoryBytes)
+    return usage(option + ": the description of " + device.name + " does not say how much memory it has");
+  return ExitDone;
+}
+
+/// `plan --largest`.
+static int planLargest(ModuleOp module, const CommandOptions &options) {
+  PlannedDevice device = plannedDevice(module, options);
+  if (int status = checkTrials(options, device)) return status;
+  Trials trials(module, options, device);
+  std::string problem;
+  std::optional<SizeSetting> setting = findSizeSetting(trials, options.largest, problem);
+  if (!setting) return refuse(options.input.path + ": " + problem);
+  Largest largest = findLargest(trials, *setting);
+  results() << (options.json ? runtime::dumpJson(largestAsJson(largest, device), 1) + "\n"
+                             : describeLargest(largest, device));
+  if (largest.size > 0) return ExitDone;
+  return refuse(options.input.path + " does not fit into the memory of " + device.name + " with any " +
+                options.largest + "; `tessera plan --suggest` looks for other changes");
+}
+
+/// Prints a plan, with suggestions if they are asked for.
+static void printPlan(const ProgramPlan &plan, Trials *trials, const CommandOptions &options) {
+  std::optional<Suggestions> suggestions;
+  if (trials) suggestions = findSuggestions(*trials);
+  if (options.json) {
+    runtime::Json json = planAsJson(plan);
+    if (suggestions) json["suggestions"] = suggestionsAsJson(*suggestions, plan.device);
+    results() << runtime::dumpJson(json, 1) << "\n";
+    return;
+  }
+  results() << describePlan(plan, options.verbose);
+  if (suggestions) results() << describeSuggestions(*suggestions, plan.device);
+}
+
 int tessera::runPlan(const CommandOptions &options) {
   if (int status = checkOptions(options, false)) return status;
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -416,20 +463,26 @@ int tessera::runPlan(const CommandOptions &options) {
   printDiagnosticsOf(context, options.input.path);
   Input input = readForTarget(context, options);
   if (!input.module) return input.status;
+  if (!options.largest.empty()) return planLargest(*input.module, options);
+  PlannedDevice device = plannedDevice(*input.module, options);
+  if (int status = options.suggests ? checkTrials(options, device) : ExitDone) return status;
+  std::optional<Trials> trials;
+  if (options.suggests) trials.emplace(*input.module, options, device); // before the phases change the module
   DumpFolder dumps(options.dumpDir);
   if (int status = runPhases(input, options, dumps)) return status;
   ModuleOp module = *input.module;
   std::string before = moduleText(module);
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
   if (failed(manifest)) return failedOn(before, options, dumps.getProblem());
-  ProgramPlan plan = planProgram(*manifest, plannedDevice(module, options), options.data);
+  ProgramPlan plan = planProgram(*manifest, device, heldDataOf(*manifest, options.data));
   plan.liveBytes = arenaLowerBound(module), plan.peak = peakMemory(module);
-  results() << (options.json ? planAsJson(plan) : describePlan(plan, options.verbose));
+  printPlan(plan, trials ? &*trials : nullptr, options);
   if (!options.device || !plan.fit || plan.fit->fits()) return ExitDone;
   return refuse(options.input.path + " does not fit into the memory of " + plan.device.name +
                 (plan.fit->devicesForState > 1
                      ? "; its state alone takes " + std::to_string(plan.fit->devicesForState) + " of them"
-                     : "; a smaller batch, a shorter sequence or a low-precision type takes less"));
+                     : "") +
+                (trials ? "" : "; `tessera plan --suggest` looks for changes with which it does"));
 }
 
 int tessera::runExplain(const CommandOptions &options) {

@@ -4,6 +4,7 @@
 #include "ir/program/Program.h"
 #include "mlir/IR/MLIRContext.h"
 #include "runtime/base/Printable.h"
+#include <utility>
 
 using namespace mlir;
 using namespace tessera;
@@ -36,10 +37,16 @@ private:
 };
 } // namespace
 
+/// What takes the messages; null: standard error.
+static raw_ostream *capturing = nullptr;
+
 raw_ostream &tessera::messages() {
   static PrintableStream stream(llvm::errs());
-  return stream;
+  return capturing ? *capturing : stream;
 }
+
+CapturedMessages::CapturedMessages() : stream(taken), before(std::exchange(capturing, &stream)) {}
+CapturedMessages::~CapturedMessages() { capturing = before; }
 
 raw_ostream &tessera::results() {
   static PrintableStream stream(llvm::outs());

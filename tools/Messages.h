@@ -19,6 +19,22 @@ namespace tessera {
 /// `\x1b`. A line is printed when it is complete.
 llvm::raw_ostream &messages();
 
+/// Takes what is written to `messages` while it lives, as for a compilation that only tries something.
+class CapturedMessages {
+public:
+  CapturedMessages();
+  ~CapturedMessages();
+  CapturedMessages(const CapturedMessages &) = delete;
+  CapturedMessages &operator=(const CapturedMessages &) = delete;
+
+  llvm::StringRef text() const { return taken; }
+
+private:
+  std::string taken;
+  llvm::raw_string_ostream stream;
+  llvm::raw_ostream *before;
+};
+
 /// Standard output, for lines of text, likewise.
 llvm::raw_ostream &results();
 

@@ -15,8 +15,8 @@ static constexpr size_t largestBuffers = 15;
 // The plan
 //===----------------------------------------------------------------------===//
 
-/// Of the files that the options name, else of those that the model names.
-static HeldData dataOf(const Manifest &manifest, const std::vector<std::string> &options) {
+HeldData tessera::heldDataOf(const std::string &text, const std::vector<std::string> &options) {
+  Manifest manifest = parseManifest(text);
   try {
     return heldData(manifest, DataFiles(manifest.data, options));
   } catch (const Error &error) { // an option that is wrong
@@ -24,13 +24,12 @@ static HeldData dataOf(const Manifest &manifest, const std::vector<std::string> 
   }
 }
 
-ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice device,
-                                 const std::vector<std::string> &dataOptions) {
+ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice device, const HeldData &data) {
   ProgramPlan plan;
   plan.manifest = parseManifest(manifest);
   plan.device = std::move(device);
   if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest);
-  plan.host = hostMemory(plan.manifest, dataOf(plan.manifest, dataOptions));
+  plan.host = hostMemory(plan.manifest, data);
   plan.disk = checkpointNeeds(plan.manifest);
   if (!plan.device.memoryBytes) return plan;
   MemoryFit fit{plan.gpu ? plan.gpu->total() : plan.host.total(), *plan.device.memoryBytes, 1};
@@ -63,7 +62,7 @@ static std::string describeFit(const ProgramPlan &plan) {
   const MemoryFit &fit = *plan.fit;
   std::string text = fmt::format("fits        {}: {} of {}, {}", fit.fits() ? "yes" : "no", formatBytes(fit.needed),
                                  formatBytes(fit.available), device.name);
-  if (!plan.gpu && !plan.host.isComplete()) text += ", without the data";
+  if (!plan.countsData()) text += ", without the data";
   if (!fit.fits()) text += fmt::format("; {} are lacking", formatBytes(fit.needed - fit.available));
   text += device.count > 1 ? "; of one, since a program runs on one device so far\n" : "\n";
   if (fit.devicesForState > 1)
@@ -145,7 +144,13 @@ static Json asJson(const BufferSpec &buffer) {
           {"at", buffer.line},   {"offset", buffer.offset}, {"bytes", buffer.bytes}};
 }
 
-std::string tessera::planAsJson(const ProgramPlan &plan) {
+Json tessera::deviceAsJson(const PlannedDevice &device) {
+  return {{"name", device.name},
+          {"count", device.count},
+          {"memory", device.memoryBytes ? Json(*device.memoryBytes) : Json(nullptr)}};
+}
+
+Json tessera::planAsJson(const ProgramPlan &plan) {
   Json json = {{"model", plan.manifest.model},
                {"parameters", plan.manifest.parameters()},
                {"state", plan.manifest.stateBytes()},
@@ -157,8 +162,9 @@ std::string tessera::planAsJson(const ProgramPlan &plan) {
   Json kinds = Json::object();
   for (const auto &[kind, bytes] : plan.peak.kinds) kinds[kind] = bytes;
   json["peak"] = {{"pass", plan.peak.pass}, {"running", plan.peak.running}, {"kinds", std::move(kinds)}};
+  json["device"] = deviceAsJson(plan.device);
+  json["fits"] = json["needed"] = json["devices_for_state"] = nullptr; // not known
   if (plan.fit) {
-    json["device"] = {{"name", plan.device.name}, {"count", plan.device.count}, {"memory", plan.fit->available}};
     json["fits"] = plan.fit->fits();
     json["needed"] = plan.fit->needed;
     json["devices_for_state"] = plan.fit->devicesForState;
@@ -166,5 +172,5 @@ std::string tessera::planAsJson(const ProgramPlan &plan) {
   Json buffers = Json::array();
   for (const BufferSpec &buffer : plan.manifest.buffers) buffers.push_back(asJson(buffer));
   json["buffers"] = std::move(buffers);
-  return json.dump(1) + "\n";
+  return json;
 }

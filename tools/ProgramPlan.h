@@ -35,14 +35,21 @@ struct ProgramPlan {
   runtime::MemoryNeeds host;
   runtime::DiskNeeds disk;
   std::optional<MemoryFit> fit; ///< none: the device's memory is not known
+
+  /// Whether `fit` contains what the data take, where they take the same memory.
+  bool countsData() const { return gpu || host.isComplete(); }
 };
 
-/// Plans the program of a manifest. Reads the data that the options (`--data`) or the model name, if there are any.
-ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const std::vector<std::string> &dataOptions);
+/// What the data take that the options (`--data`) or the model name. Reads them.
+runtime::HeldData heldDataOf(const std::string &manifest, const std::vector<std::string> &dataOptions);
+
+/// Plans the program of a manifest.
+ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const runtime::HeldData &data);
 
 /// `listsAllBuffers`: else the largest ones.
 std::string describePlan(const ProgramPlan &plan, bool listsAllBuffers);
-std::string planAsJson(const ProgramPlan &plan);
+runtime::Json planAsJson(const ProgramPlan &plan);
+runtime::Json deviceAsJson(const PlannedDevice &device);
 
 } // namespace tessera
 

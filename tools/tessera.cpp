@@ -126,6 +126,11 @@ static int run(int argc, char **argv) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   plan->add_flag("--json", options.json, "print the plan as one JSON object");
+  CLI::Option *largest =
+      plan->add_option("--largest", options.largest, "print the largest batch, or length of a row, that fits instead")
+          ->check(CLI::IsMember({"batch", "seq"}));
+  plan->add_flag("--suggest", options.suggests, "if it does not fit, print options with which it does")
+      ->excludes(largest);
 
   CLI::App *devices = app.add_subcommand("devices", "list the devices that are known, or print a description");
   devices->add_option("DEVICE", options.on, "a device by name, or a file that describes one");
