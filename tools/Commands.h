@@ -28,9 +28,9 @@ struct CommandOptions {
   std::string other; ///< of `diff`: what the input is compared with
   bool timing = false;
   bool verbose = false;
-  bool json = false;             ///< of `plan`
-  std::string largest;           ///< of `plan`: the axis whose largest size is searched for; empty: none
-  bool suggests = false;         ///< of `plan`
+  bool json = false;     ///< of `plan`
+  std::string largest;   ///< of `plan`: the axis whose largest size is searched for; empty: none
+  bool suggests = false; ///< of `plan`
   /// The options are tried: a defect of the compiler leaves no file.
   bool isTrial = false;
   std::vector<std::string> data; ///< of `plan`: files in place of those that the model names

@@ -17,11 +17,13 @@ Largest tessera::findLargest(Trials &trials, const SizeSetting &setting) {
   return largest;
 }
 
-/// "batch 14 needs 23.9 GiB", or why there is no such batch.
+/// "batch 14 needs 23.9 GiB; 1.1 GiB are lacking", or why there is no such batch.
 static std::string describeBeyond(const Largest &largest) {
   std::string size = fmt::format("{} {}", largest.setting.axis, largest.next());
   if (!largest.beyond.fit) return fmt::format("{} is refused: {}", size, largest.beyond.problem);
-  return fmt::format("{} needs {}", size, formatBytes(largest.beyond.fit->needed));
+  const MemoryFit &fit = *largest.beyond.fit;
+  return fmt::format("{} needs {}; {} are lacking", size, formatBytes(fit.needed),
+                     formatBytes(fit.needed - fit.available));
 }
 
 std::string tessera::describeLargest(const Largest &largest, const PlannedDevice &device) {
@@ -45,11 +47,8 @@ Json tessera::largestAsJson(const Largest &largest, const PlannedDevice &device)
   bool fits = largest.size > 0;
   Json beyond = {{"size", largest.next()}, {"needed", neededAsJson(largest.beyond)}};
   if (!largest.beyond.fit) beyond["problem"] = largest.beyond.problem;
-  return {{"axis", largest.setting.axis},
-          {"size", fits ? Json(largest.size) : Json(nullptr)},
-          {"unit", largest.setting.unit},
-          {"options", fits ? Json(textOf(largest.options())) : Json(nullptr)},
-          {"needed", neededAsJson(largest.at)},
-          {"beyond", std::move(beyond)},
+  return {{"axis", largest.setting.axis},       {"size", fits ? Json(largest.size) : Json(nullptr)},
+          {"unit", largest.setting.unit},       {"options", fits ? Json(textOf(largest.options())) : Json(nullptr)},
+          {"needed", neededAsJson(largest.at)}, {"beyond", std::move(beyond)},
           {"device", deviceAsJson(device)}};
 }

@@ -69,9 +69,19 @@ std::optional<int64_t> LargestSize::fittingRounder(int64_t count) {
   return std::nullopt;
 }
 
+/// A size up to `count` that fits; 0 if none does.
+int64_t LargestSize::anyUpTo(int64_t count) {
+  if (fits(count)) return count;
+  if (int64_t found = between(0, count)) return found;
+  // The model may refuse the smallest sizes, as the variance of one row.
+  for (int64_t small = 2; small < count; small *= 2)
+    if (fits(small)) return small;
+  return 0;
+}
+
 int64_t LargestSize::find() {
-  int64_t count = range.start / range.unit;
-  if (!fits(count) && (count = between(0, count)) == 0) return 0;
+  int64_t count = anyUpTo(range.start / range.unit);
+  if (count == 0) return 0;
   for (;;) {
     if (fits(count + 1)) {
       int64_t fitting = count + 1, tooLarge = tooLargeAbove(fitting);

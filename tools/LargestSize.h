@@ -32,6 +32,7 @@ private:
   std::optional<int64_t> bytesOf(int64_t count);
   bool fits(int64_t count);
   int64_t between(int64_t fitting, int64_t tooLarge);
+  int64_t anyUpTo(int64_t count);
   int64_t guessFrom(int64_t count);
   int64_t tooLargeAbove(int64_t &fitting);
   std::optional<int64_t> fittingDouble(int64_t count);

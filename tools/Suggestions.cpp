@@ -131,14 +131,8 @@ class SuggestionSearch {
 public:
   explicit SuggestionSearch(Trials &trials) : trials(trials), levers(leversOf(trials)) {}
 
-  /// Of the smallest combinations that suffice.
-  std::vector<Suggestion> find() {
-    std::vector<Suggestion> found;
-    for (size_t count = 1; count <= levers.size() && found.empty(); ++count)
-      for (const std::vector<size_t> &chosen : combinations(count))
-        if (std::optional<Suggestion> suggestion = tryLevers(chosen)) found.push_back(*suggestion);
-    return found;
-  }
+  /// Of the smallest combinations that suffice, and of larger ones that change the training less than all of these.
+  std::vector<Suggestion> find();
 
 private:
   std::vector<std::vector<size_t>> combinations(size_t count) const;
@@ -183,9 +177,14 @@ TrialOptions SuggestionSearch::optionsOf(const Steps &steps) const {
   return options;
 }
 
-/// The strongest step of a lever with which there is a plan, beside the steps of the others. 0: none.
+/// The strongest step of a lever with which there is a plan, beside the steps of the others. 0: none. A model may
+/// refuse the first ones, as the variance of one row.
 int64_t SuggestionSearch::strongestStep(Steps steps, size_t lever) {
-  if (levers[lever].isOrdered) return 1;
+  if (levers[lever].isOrdered) {
+    for (int64_t step = 1; step <= levers[lever].steps; step *= 2)
+      if (steps[lever] = step; planWith(steps).fit) return step;
+    return 0;
+  }
   int64_t best = 0;
   std::optional<int64_t> least;
   for (int64_t step = levers[lever].steps; step >= 1; --step) {
@@ -216,6 +215,25 @@ std::optional<Suggestion> SuggestionSearch::tryLevers(const std::vector<size_t> 
   if (!planWith(steps).fits()) return std::nullopt;
   for (size_t i = chosen.size(); i-- > 0;) steps[chosen[i]] = mildestStep(steps, chosen[i]);
   return suggestionOf(steps);
+}
+
+std::vector<Suggestion> SuggestionSearch::find() {
+  std::vector<Suggestion> found;
+  size_t bound = levers.size(); // a combination without this lever and those after it changes the training less
+  for (size_t count = 1; count <= levers.size(); ++count) {
+    std::vector<Suggestion> ofCount;
+    size_t nextBound = bound;
+    for (const std::vector<size_t> &chosen : combinations(count)) {
+      if (chosen.back() >= bound) break;
+      std::optional<Suggestion> suggestion = tryLevers(chosen);
+      if (!suggestion) continue;
+      if (ofCount.empty()) nextBound = chosen.back();
+      ofCount.push_back(std::move(*suggestion));
+    }
+    found.insert(found.begin(), ofCount.begin(), ofCount.end());
+    bound = nextBound;
+  }
+  return found;
 }
 
 Suggestion SuggestionSearch::suggestionOf(const Steps &steps) {

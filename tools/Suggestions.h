@@ -10,14 +10,14 @@ namespace tessera {
 /// Options with which the model fits. It has been planned with them.
 struct Suggestion {
   TrialOptions options;
-  std::string meaning; ///< what they change in the training
-  int64_t needed = 0;  ///< bytes
+  std::string meaning;               ///< what they change in the training
+  int64_t needed = 0;                ///< bytes
   std::vector<std::string> warnings; ///< of the frontend that are new
 };
 
 /// What to do about a model and a device.
 struct Suggestions {
-  /// With the fewest options of which some combination fits, from the one on that changes the training least.
+  /// From the one on that changes the training least.
   std::vector<Suggestion> changes;
   bool fitsAlready = false;
   std::optional<Largest> largest; ///< batch, if it fits already

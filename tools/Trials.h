@@ -25,7 +25,7 @@ std::string textOf(const TrialOptions &options);
 
 /// What came out of a trial.
 struct Trial {
-  std::optional<MemoryFit> fit; ///< none: there is no plan
+  std::optional<MemoryFit> fit;      ///< none: there is no plan
   bool countsData = true;            ///< whether it is known what the data take
   std::string problem;               ///< why there is none
   std::vector<std::string> warnings; ///< of the frontend, by their code and text
@@ -36,7 +36,7 @@ struct Trial {
 
 /// Rows of a step, or elements of a row, and of how many parts a step consists.
 struct DataSizes {
-  std::map<std::string, int64_t> axes;  ///< `batch`, `seq`: the size
+  std::map<std::string, int64_t> axes;         ///< `batch`, `seq`: the size
   std::vector<std::string> batched, sequences; ///< names of the sources that have one, and that have a `seq`
   int64_t microBatches = 1;
 };
@@ -69,7 +69,7 @@ private:
   Target compiledFor;
   std::string type;
   std::optional<runtime::HeldData> held; ///< read once: what is held in memory does not depend on sizes
-  std::map<std::string, Trial> plans; ///< by the text of the options
+  std::map<std::string, Trial> plans;    ///< by the text of the options
 };
 
 } // namespace tessera

@@ -58,6 +58,9 @@ TEST(LargestSize, ASizeThatTheModelRefusesDoesNotFit) {
   EXPECT_EQ(largestOf(64, 1 << 20, bytes), 1024);
   EXPECT_EQ(largestOf(1024, 1 << 20, bytes), 1024);
   EXPECT_EQ(largestOf(1024, 100, bytes), 100);
+  auto fromTwo = [](int64_t size) { return size < 2 ? std::nullopt : std::optional<int64_t>(size * 1000); };
+  EXPECT_EQ(largestOf(1024, 2999, fromTwo), 2);
+  EXPECT_EQ(largestOf(64, 1999, fromTwo), 0);
 }
 
 // From 100 on, memory is divided into chunks, and grows more slowly: 99 is the largest below, 390 that of all.
