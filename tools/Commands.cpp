@@ -35,13 +35,13 @@ using namespace mlir;
 using namespace tessera;
 
 static int usage(const llvm::Twine &message) {
-  messages() << "error: " << message << "\n";
+  printError(message);
   return ExitUsage;
 }
 
 /// The command line is valid, but the files do not allow the command.
 static int refuse(const llvm::Twine &problem) {
-  messages() << "error: " << problem << "\n";
+  printError(problem);
   return ExitInput;
 }
 
@@ -50,7 +50,12 @@ static int checkOptions(const CommandOptions &options, bool generatesCode) {
   std::string problem;
   std::optional<TargetOption> target = TargetOption::parse(options.target.empty() ? "cpu" : options.target, problem);
   if (!target) return usage(problem);
-  if (target->isGpu && generatesCode && !cuda::Nvrtc::get(problem)) return usage("--target=cuda: " + problem);
+  if (target->isGpu && generatesCode) {
+    const cuda::Nvrtc *nvrtc = cuda::Nvrtc::get(problem);
+    if (!nvrtc) return usage("--target=cuda: " + problem);
+    if (problem = findUnknownArchitecture(*target, *nvrtc); !problem.empty())
+      return usage((options.on.empty() ? "--target=" + options.target : "--on=" + options.on) + ": " + problem);
+  }
   if (!options.compileTo.empty() && phaseIndex(options.compileTo) < 0)
     return usage("no phase is called `" + options.compileTo + "`; the phases are " + llvm::join(phaseNames(), ", "));
   if (!options.dumpDir.empty()) {
@@ -71,10 +76,9 @@ static bool isModule(const CommandOptions &options) { return StringRef(options.i
 static int internalError(const std::string &reproducer) {
   std::string path = "tessera-reproducer.mlir";
   std::string problem = writeOutputFile(path, reproducer);
-  messages() << "error: internal: the compiler failed on a valid model; "
-             << (problem.empty() ? path + " reproduces it with `tessera compile " + path + "`"
-                                 : "the reproducer was not written: " + problem)
-             << "\n";
+  printError("internal: the compiler failed on a valid model; " +
+             (problem.empty() ? path + " reproduces it with `tessera compile " + path + "`"
+                              : "the reproducer was not written: " + problem));
   return ExitInternal;
 }
 

@@ -19,6 +19,12 @@ namespace tessera {
 /// `\x1b`. A line is printed when it is complete.
 llvm::raw_ostream &messages();
 
+/// Errors about the command are lines of JSON from now on, as those about a model.
+void printErrorsAsJson();
+
+/// Prints an error that is about no place in a file.
+void printError(const llvm::Twine &message);
+
 /// Takes what is written to `messages` while it lives, as for a compilation that only tries something.
 class CapturedMessages {
 public:

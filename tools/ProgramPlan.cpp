@@ -43,15 +43,12 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
 // As text
 //===----------------------------------------------------------------------===//
 
-static std::string mebibytes(int64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 static std::string describeSizes(const ProgramPlan &plan) {
   const Manifest &manifest = plan.manifest;
-  return fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes\nlive        {} at most\n",
-                     manifest.parameters(), mebibytes(manifest.stateBytes()), mebibytes(manifest.arena.bytes),
-                     manifest.arena.bytes, mebibytes(plan.liveBytes));
+  std::string text = fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes\nlive        {} at most\n",
+                                 manifest.parameters(), formatBytes(manifest.stateBytes()),
+                                 formatBytes(manifest.arena.bytes), manifest.arena.bytes, formatBytes(plan.liveBytes));
+  return plan.gpu ? text : text + fmt::format("threads     {}\n", manifest.target.threads);
 }
 
 static std::string describeFit(const ProgramPlan &plan) {
@@ -104,7 +101,7 @@ static std::string describePeak(const PeakMemory &peak) {
   std::string text = "peak of step";
   if (!peak.running.empty()) text += fmt::format(": {}, {}", peak.pass, peak.running);
   text += "\n";
-  for (const auto &[kind, bytes] : peak.kinds) text += fmt::format("  {:>14}  {}\n", mebibytes(bytes), kind);
+  for (const auto &[kind, bytes] : peak.kinds) text += fmt::format("  {:>14}  {}\n", formatBytes(bytes), kind);
   return text;
 }
 
@@ -113,7 +110,7 @@ static std::string describeBuffers(const Manifest &manifest, bool listsAll) {
   size_t count = listsAll ? manifest.buffers.size() : std::min(largestBuffers, manifest.buffers.size());
   for (size_t i = 0; i < count; ++i) {
     const BufferSpec &buffer = manifest.buffers[i];
-    text += fmt::format("  {:>14}  {:<11} {:<9} {} {}{}{}\n", mebibytes(buffer.bytes), buffer.kind, buffer.entry,
+    text += fmt::format("  {:>14}  {:<11} {:<9} {} {}{}{}\n", formatBytes(buffer.bytes), buffer.kind, buffer.entry,
                         buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
   }
   return text;
@@ -156,6 +153,7 @@ Json tessera::planAsJson(const ProgramPlan &plan) {
                {"state", plan.manifest.stateBytes()},
                {"arena", plan.manifest.arena.bytes},
                {"live", plan.liveBytes},
+               {"threads", plan.gpu ? Json(nullptr) : Json(plan.manifest.target.threads)},
                {"host", asJson(plan.host)}};
   if (plan.gpu) json["gpu"] = asJson(*plan.gpu);
   json["disk"] = {{"checkpoint", plan.disk.checkpointBytes}, {"most_checkpoints", plan.disk.mostCheckpoints}};

@@ -159,6 +159,7 @@ static int run(int argc, char **argv) {
     return status == 0 ? ExitDone : ExitUsage + (word == "train" ? ExitTrainShift : 0);
   }
   options.input.jsonDiagnostics = options.diagnostics == "json";
+  if (options.input.jsonDiagnostics) printErrorsAsJson();
   options.programArguments = train->remaining();
   if (*train && options.input.audits) options.programArguments.push_back("--audit-precision");
   if (*devices) return runDevices(options);
