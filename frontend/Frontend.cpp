@@ -54,3 +54,13 @@ mlir::OwningOpRef<mlir::ModuleOp> tessera::checkModel(mlir::MLIRContext &context
   checking.checkOnly = true;
   return Elaborator(context, program, checking, diagnostics).run();
 }
+
+std::vector<std::string> tessera::hyperNames(StringRef path) {
+  DiagnosticEngine diagnostics;
+  std::optional<unsigned> file = readModel(path, diagnostics);
+  if (!file) return {};
+  Declarations program = loadProgram(*file, path, diagnostics);
+  std::vector<std::string> names;
+  for (auto &entry : program.hypers) names.push_back(entry.first.str());
+  return names;
+}

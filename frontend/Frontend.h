@@ -26,6 +26,9 @@ mlir::OwningOpRef<mlir::ModuleOp> compileModelText(mlir::MLIRContext &context, l
 mlir::OwningOpRef<mlir::ModuleOp> checkModel(mlir::MLIRContext &context, llvm::StringRef path,
                                              const FrontendOptions &options, DiagnosticEngine &diagnostics);
 
+/// The hypers that a model file and the files that it uses declare.
+std::vector<std::string> hyperNames(llvm::StringRef path);
+
 } // namespace tessera
 
 #endif // TESSERA_FRONTEND_FRONTEND_H

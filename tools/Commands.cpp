@@ -12,12 +12,14 @@
 #include "passes/memory/BufferList.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/program/Payload.h"
+#include "tools/Largest.h"
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
 #include "tools/PhaseWarnings.h"
 #include "tools/ProgramCache.h"
 #include "tools/ProgramPlan.h"
 #include "tools/Report.h"
+#include "tools/Suggestions.h"
 #include "tools/TargetOption.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -33,13 +35,13 @@ using namespace mlir;
 using namespace tessera;
 
 static int usage(const llvm::Twine &message) {
-  messages() << "error: " << message << "\n";
+  printError(message);
   return ExitUsage;
 }
 
 /// The command line is valid, but the files do not allow the command.
 static int refuse(const llvm::Twine &problem) {
-  messages() << "error: " << problem << "\n";
+  printError(problem);
   return ExitInput;
 }
 
@@ -48,7 +50,12 @@ static int checkOptions(const CommandOptions &options, bool generatesCode) {
   std::string problem;
   std::optional<TargetOption> target = TargetOption::parse(options.target.empty() ? "cpu" : options.target, problem);
   if (!target) return usage(problem);
-  if (target->isGpu && generatesCode && !cuda::Nvrtc::get(problem)) return usage("--target=cuda: " + problem);
+  if (target->isGpu && generatesCode) {
+    const cuda::Nvrtc *nvrtc = cuda::Nvrtc::get(problem);
+    if (!nvrtc) return usage("--target=cuda: " + problem);
+    if (problem = findUnknownArchitecture(*target, *nvrtc); !problem.empty())
+      return usage((options.on.empty() ? "--target=" + options.target : "--on=" + options.on) + ": " + problem);
+  }
   if (!options.compileTo.empty() && phaseIndex(options.compileTo) < 0)
     return usage("no phase is called `" + options.compileTo + "`; the phases are " + llvm::join(phaseNames(), ", "));
   if (!options.dumpDir.empty()) {
@@ -69,10 +76,9 @@ static bool isModule(const CommandOptions &options) { return StringRef(options.i
 static int internalError(const std::string &reproducer) {
   std::string path = "tessera-reproducer.mlir";
   std::string problem = writeOutputFile(path, reproducer);
-  messages() << "error: internal: the compiler failed on a valid model; "
-             << (problem.empty() ? path + " reproduces it with `tessera compile " + path + "`"
-                                 : "the reproducer was not written: " + problem)
-             << "\n";
+  printError("internal: the compiler failed on a valid model; " +
+             (problem.empty() ? path + " reproduces it with `tessera compile " + path + "`"
+                              : "the reproducer was not written: " + problem));
   return ExitInternal;
 }
 
@@ -159,8 +165,7 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }
 
-/// Reads the input as a module for the target. Prints errors; then there is no module.
-static Input readForTarget(MLIRContext &context, const CommandOptions &options) {
+Input tessera::readForTarget(MLIRContext &context, const CommandOptions &options) {
   Input input = readInput(context, options.input);
   if (!input.module) return input;
   if (int status = checkOutputs(options, input)) return {{}, status, {}};
@@ -183,6 +188,7 @@ static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &opti
 /// written, say), or without one a hand-edited module, or, for a model file, a defect of the compiler.
 static int failedOn(const std::string &before, const CommandOptions &options, const std::string &problem) {
   if (!problem.empty()) return refuse(problem);
+  if (options.isTrial) return ExitInternal;
   return isModule(options) ? ExitInput : internalError(before);
 }
 
@@ -239,7 +245,7 @@ static std::optional<int64_t> smallerPredictBatch(ModuleOp module, const Command
     if (!input.module || failed(runPipeline(*input.module, {}))) return std::nullopt;
     return plannedBytes(*input.module, "predict");
   };
-  return std::max<int64_t>(1, largestBatch(planned, limit, bytesWith));
+  return std::max<int64_t>(1, largestBatch({0, 0}, planned, limit, bytesWith));
 }
 
 /// Runs the phases; with another batch of `predict` once more, if the first one takes too much memory.
@@ -272,8 +278,9 @@ static std::optional<double> priceOf(ModuleOp module, const CommandOptions &opti
   return options.price ? options.price : Target::of(module).figures.price;
 }
 
-static ProgramPlan planOf(ModuleOp module, const CommandOptions &options, const std::string &manifest) {
-  ProgramPlan plan = planProgram(manifest, plannedDevice(module, options), options.data, priceOf(module, options));
+static ProgramPlan planOf(ModuleOp module, const CommandOptions &options, const PlannedDevice &device,
+                          const std::string &manifest) {
+  ProgramPlan plan = planProgram(manifest, device, heldDataOf(manifest, options.data), priceOf(module, options));
   plan.liveBytes = arenaLowerBound(module), plan.peak = peakMemory(module);
   return plan;
 }
@@ -332,7 +339,7 @@ static int generate(Input &input, const CommandOptions &options, CompiledProgram
   FailureOr<CompiledProgram> made = generateProgram(module, codegen);
   if (failed(made)) return failedOn(before, options, lack.empty() ? run.dumps.getProblem() : lack);
   program = std::move(*made);
-  if (!options.report.empty()) run.report.describe(program.manifest, planOf(module, options, program.manifest));
+  if (!options.report.empty()) run.report.describe(program.manifest, planOf(module, options, plannedDevice(module, options), program.manifest));
   return writeReport(input, options, run.report);
 }
 
@@ -437,6 +444,51 @@ int tessera::runCheck(const CommandOptions &options) {
   return runPhasesOf(input, gradients, run);
 }
 
+FailureOr<std::string> tessera::manifestOf(Input &input, const CommandOptions &options) {
+  PhaseRun run(options);
+  if (runPhases(input, options, run)) return failure();
+  return describeProgram(*input.module, codegenOptions(*input.module, options));
+}
+
+/// Whether the options allow to plan the model with others. Prints why not, and returns an exit status.
+static int checkTrials(const CommandOptions &options, const PlannedDevice &device) {
+  std::string option = options.suggests ? "--suggest" : "--largest";
+  if (isModule(options)) return usage(option + " needs a model file; the sizes and types of a module are fixed");
+  if (!device.memoryBytes)
+    return usage(option + ": the description of " + device.name + " does not say how much memory it has");
+  return ExitDone;
+}
+
+/// `plan --largest`.
+static int planLargest(ModuleOp module, const CommandOptions &options) {
+  PlannedDevice device = plannedDevice(module, options);
+  if (int status = checkTrials(options, device)) return status;
+  Trials trials(module, options, device);
+  std::string problem;
+  std::optional<SizeSetting> setting = findSizeSetting(trials, options.largest, problem);
+  if (!setting) return refuse(options.input.path + ": " + problem);
+  Largest largest = findLargest(trials, *setting);
+  results() << (options.json ? runtime::dumpJson(largestAsJson(largest, device), 1) + "\n"
+                             : describeLargest(largest, device));
+  if (largest.size > 0) return ExitDone;
+  return refuse(options.input.path + " does not fit into the memory of " + device.name + " with any " +
+                options.largest + "; `tessera plan --suggest` looks for other changes");
+}
+
+/// Prints a plan, with suggestions if they are asked for.
+static void printPlan(const ProgramPlan &plan, Trials *trials, const CommandOptions &options) {
+  std::optional<Suggestions> suggestions;
+  if (trials) suggestions = findSuggestions(*trials);
+  if (options.json) {
+    runtime::Json json = planAsJson(plan);
+    if (suggestions) json["suggestions"] = suggestionsAsJson(*suggestions, plan.device);
+    results() << runtime::dumpJson(json, 1) << "\n";
+    return;
+  }
+  results() << describePlan(plan, options.verbose);
+  if (suggestions) results() << describeSuggestions(*suggestions, plan.device);
+}
+
 int tessera::runPlan(const CommandOptions &options) {
   if (int status = checkOptions(options, false)) return status;
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -444,21 +496,27 @@ int tessera::runPlan(const CommandOptions &options) {
   printDiagnosticsOf(context, options.input.path);
   Input input = readForTarget(context, options);
   if (!input.module) return input.status;
+  if (!options.largest.empty()) return planLargest(*input.module, options);
+  PlannedDevice device = plannedDevice(*input.module, options);
+  if (int status = options.suggests ? checkTrials(options, device) : ExitDone) return status;
+  std::optional<Trials> trials;
+  if (options.suggests) trials.emplace(*input.module, options, device); // before the phases change the module
   PhaseRun run(options);
   if (int status = runPhases(input, options, run)) return status;
   ModuleOp module = *input.module;
   std::string before = moduleText(module);
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
   if (failed(manifest)) return failedOn(before, options, run.dumps.getProblem());
-  ProgramPlan plan = planOf(module, options, *manifest);
+  ProgramPlan plan = planOf(module, options, device, *manifest);
   run.report.describe(*manifest, plan);
   if (int status = writeReport(input, options, run.report)) return status;
-  results() << (options.json ? planAsJson(plan) : describePlan(plan, options.verbose));
+  printPlan(plan, trials ? &*trials : nullptr, options);
   if (!options.device || !plan.fit || plan.fit->fits()) return ExitDone;
   return refuse(options.input.path + " does not fit into the memory of " + plan.device.name +
                 (plan.fit->devicesForState > 1
                      ? "; its state alone takes " + std::to_string(plan.fit->devicesForState) + " of them"
-                     : "; a smaller batch, a shorter sequence or a low-precision type takes less"));
+                     : "") +
+                (trials ? "" : "; `tessera plan --suggest` looks for changes with which it does"));
 }
 
 int tessera::runExplain(const CommandOptions &options) {

@@ -28,8 +28,12 @@ struct CommandOptions {
   std::string other; ///< of `diff`: what the input is compared with
   bool timing = false;
   bool verbose = false;
-  bool json = false;             ///< of `plan`
-  std::optional<double> price;   ///< of `plan`: US dollars for an hour of the device
+  bool json = false;     ///< of `plan`
+  std::optional<double> price; ///< of `plan`: US dollars for an hour of the device
+  std::string largest;   ///< of `plan`: the axis whose largest size is searched for; empty: none
+  bool suggests = false; ///< of `plan`
+  /// The options are tried: a defect of the compiler leaves no file.
+  bool isTrial = false;
   std::vector<std::string> data; ///< of `plan`: files in place of those that the model names
   std::vector<std::string> profiles; ///< of `calibrate`: take the times of these
   bool useCache = true;
@@ -39,6 +43,11 @@ struct CommandOptions {
 /// Enters what `on` says: the device, and from it the target and the processor. Prints errors, among them what
 /// `--target` and `--march` contradict, and returns an exit status.
 int applyDevice(CommandOptions &options, bool maySeveral);
+
+/// Reads the input as a module for the target. Prints errors; then there is no module.
+Input readForTarget(mlir::MLIRContext &context, const CommandOptions &options);
+/// Runs the phases, and describes the program without its code. Prints errors.
+mlir::FailureOr<std::string> manifestOf(Input &input, const CommandOptions &options);
 
 // Each returns an exit status.
 int runCompile(const CommandOptions &options);

@@ -66,7 +66,7 @@ static LogicalResult checkAttributes(ModuleOp module) {
 
 OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string &path) {
   auto fail = [&](const llvm::Twine &message) {
-    messages() << "error: " << path << ": " << message << "\n";
+    printError(path + ": " + message);
     return OwningOpRef<ModuleOp>();
   };
   std::string problem;
@@ -91,8 +91,7 @@ OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string 
 
 static Input readModule(MLIRContext &context, const InputOptions &options) {
   if (!options.sets.empty() || !options.preset.empty() || !options.precision.empty()) {
-    messages() << "error: " << options.path
-               << ": --set, --preset and --precision apply to model files only, not to dumped modules\n";
+    printError(options.path + ": --set, --preset and --precision apply to model files only, not to dumped modules");
     return Input{{}, ExitUsage, {}};
   }
   OwningOpRef<ModuleOp> module = readDump(context, options.path);

@@ -4,6 +4,8 @@
 #include "ir/program/Program.h"
 #include "mlir/IR/MLIRContext.h"
 #include "runtime/base/Printable.h"
+#include "llvm/Support/JSON.h"
+#include <utility>
 
 using namespace mlir;
 using namespace tessera;
@@ -36,14 +38,38 @@ private:
 };
 } // namespace
 
+/// What takes the messages; null: standard error.
+static raw_ostream *capturing = nullptr;
+
 raw_ostream &tessera::messages() {
   static PrintableStream stream(llvm::errs());
-  return stream;
+  return capturing ? *capturing : stream;
 }
+
+CapturedMessages::CapturedMessages() : stream(taken), before(std::exchange(capturing, &stream)) {}
+CapturedMessages::~CapturedMessages() { capturing = before; }
 
 raw_ostream &tessera::results() {
   static PrintableStream stream(llvm::outs());
   return stream;
+}
+
+static bool errorsAreJson = false;
+
+void tessera::printErrorsAsJson() { errorsAreJson = true; }
+
+void tessera::printError(const Twine &message) {
+  if (!errorsAreJson || capturing) {
+    messages() << "error: " << message << "\n";
+    return;
+  }
+  llvm::json::Object object{{"severity", "error"},
+                            {"code", nullptr},
+                            {"message", llvm::json::fixUTF8(message.str())},
+                            {"labels", llvm::json::Array()},
+                            {"notes", llvm::json::Array()},
+                            {"help", llvm::json::Array()}};
+  llvm::errs() << llvm::json::Value(std::move(object)) << "\n";
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,6 +19,28 @@ namespace tessera {
 /// `\x1b`. A line is printed when it is complete.
 llvm::raw_ostream &messages();
 
+/// Errors about the command are lines of JSON from now on, as those about a model.
+void printErrorsAsJson();
+
+/// Prints an error that is about no place in a file.
+void printError(const llvm::Twine &message);
+
+/// Takes what is written to `messages` while it lives, as for a compilation that only tries something.
+class CapturedMessages {
+public:
+  CapturedMessages();
+  ~CapturedMessages();
+  CapturedMessages(const CapturedMessages &) = delete;
+  CapturedMessages &operator=(const CapturedMessages &) = delete;
+
+  llvm::StringRef text() const { return taken; }
+
+private:
+  std::string taken;
+  llvm::raw_string_ostream stream;
+  llvm::raw_ostream *before;
+};
+
 /// Standard output, for lines of text, likewise.
 llvm::raw_ostream &results();
 

@@ -15,8 +15,8 @@ static constexpr size_t largestBuffers = 15;
 // The plan
 //===----------------------------------------------------------------------===//
 
-/// Of the files that the options name, else of those that the model names.
-static HeldData dataOf(const Manifest &manifest, const std::vector<std::string> &options) {
+HeldData tessera::heldDataOf(const std::string &text, const std::vector<std::string> &options) {
+  Manifest manifest = parseManifest(text);
   try {
     return heldData(manifest, DataFiles(manifest.data, options));
   } catch (const Error &error) { // an option that is wrong
@@ -24,13 +24,12 @@ static HeldData dataOf(const Manifest &manifest, const std::vector<std::string> 
   }
 }
 
-ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice device,
-                                 const std::vector<std::string> &dataOptions, std::optional<double> price) {
+ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice device, const HeldData &data,
+                                 std::optional<double> price) {
   ProgramPlan plan;
   plan.manifest = parseManifest(manifest);
   plan.device = std::move(device);
   if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest);
-  HeldData data = dataOf(plan.manifest, dataOptions);
   plan.host = hostMemory(plan.manifest, data);
   plan.time = {price, data.trainingRows};
   plan.disk = checkpointNeeds(plan.manifest);
@@ -46,15 +45,12 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
 // As text
 //===----------------------------------------------------------------------===//
 
-static std::string mebibytes(int64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 static std::string describeSizes(const ProgramPlan &plan) {
   const Manifest &manifest = plan.manifest;
-  return fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes\nlive        {} at most\n",
-                     manifest.parameters(), mebibytes(manifest.stateBytes()), mebibytes(manifest.arena.bytes),
-                     manifest.arena.bytes, mebibytes(plan.liveBytes));
+  std::string text = fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes\nlive        {} at most\n",
+                                 manifest.parameters(), formatBytes(manifest.stateBytes()),
+                                 formatBytes(manifest.arena.bytes), manifest.arena.bytes, formatBytes(plan.liveBytes));
+  return plan.gpu ? text : text + fmt::format("threads     {}\n", manifest.target.threads);
 }
 
 static std::string describeFit(const ProgramPlan &plan) {
@@ -65,7 +61,7 @@ static std::string describeFit(const ProgramPlan &plan) {
   const MemoryFit &fit = *plan.fit;
   std::string text = fmt::format("fits        {}: {} of {}, {}", fit.fits() ? "yes" : "no", formatBytes(fit.needed),
                                  formatBytes(fit.available), device.name);
-  if (!plan.gpu && !plan.host.isComplete()) text += ", without the data";
+  if (!plan.countsData()) text += ", without the data";
   if (!fit.fits()) text += fmt::format("; {} are lacking", formatBytes(fit.needed - fit.available));
   text += device.count > 1 ? "; of one, since a program runs on one device so far\n" : "\n";
   if (fit.devicesForState > 1)
@@ -107,7 +103,7 @@ static std::string describePeak(const PeakMemory &peak) {
   std::string text = "peak of step";
   if (!peak.running.empty()) text += fmt::format(": {}, {}", peak.pass, peak.running);
   text += "\n";
-  for (const auto &[kind, bytes] : peak.kinds) text += fmt::format("  {:>14}  {}\n", mebibytes(bytes), kind);
+  for (const auto &[kind, bytes] : peak.kinds) text += fmt::format("  {:>14}  {}\n", formatBytes(bytes), kind);
   return text;
 }
 
@@ -116,7 +112,7 @@ static std::string describeBuffers(const Manifest &manifest, bool listsAll) {
   size_t count = listsAll ? manifest.buffers.size() : std::min(largestBuffers, manifest.buffers.size());
   for (size_t i = 0; i < count; ++i) {
     const BufferSpec &buffer = manifest.buffers[i];
-    text += fmt::format("  {:>14}  {:<11} {:<9} {} {}{}{}\n", mebibytes(buffer.bytes), buffer.kind, buffer.entry,
+    text += fmt::format("  {:>14}  {:<11} {:<9} {} {}{}{}\n", formatBytes(buffer.bytes), buffer.kind, buffer.entry,
                         buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
   }
   return text;
@@ -147,12 +143,19 @@ static Json asJson(const BufferSpec &buffer) {
           {"at", buffer.line},   {"offset", buffer.offset}, {"bytes", buffer.bytes}};
 }
 
-static Json summaryAsJson(const ProgramPlan &plan) {
+Json tessera::deviceAsJson(const PlannedDevice &device) {
+  return {{"name", device.name},
+          {"count", device.count},
+          {"memory", device.memoryBytes ? Json(*device.memoryBytes) : Json(nullptr)}};
+}
+
+Json tessera::planSummaryAsJson(const ProgramPlan &plan) {
   Json json = {{"model", plan.manifest.model},
                {"parameters", plan.manifest.parameters()},
                {"state", plan.manifest.stateBytes()},
                {"arena", plan.manifest.arena.bytes},
                {"live", plan.liveBytes},
+               {"threads", plan.gpu ? Json(nullptr) : Json(plan.manifest.target.threads)},
                {"host", asJson(plan.host)}};
   if (plan.gpu) json["gpu"] = asJson(*plan.gpu);
   json["disk"] = {{"checkpoint", plan.disk.checkpointBytes}, {"most_checkpoints", plan.disk.mostCheckpoints}};
@@ -160,8 +163,9 @@ static Json summaryAsJson(const ProgramPlan &plan) {
   for (const auto &[kind, bytes] : plan.peak.kinds) kinds[kind] = bytes;
   json["peak"] = {{"pass", plan.peak.pass}, {"running", plan.peak.running}, {"kinds", std::move(kinds)}};
   json["time"] = PlannedTime(plan.manifest, plan.time).asJson();
+  json["device"] = deviceAsJson(plan.device);
+  json["fits"] = json["needed"] = json["devices_for_state"] = nullptr; // not known
   if (plan.fit) {
-    json["device"] = {{"name", plan.device.name}, {"count", plan.device.count}, {"memory", plan.fit->available}};
     json["fits"] = plan.fit->fits();
     json["needed"] = plan.fit->needed;
     json["devices_for_state"] = plan.fit->devicesForState;
@@ -169,17 +173,10 @@ static Json summaryAsJson(const ProgramPlan &plan) {
   return json;
 }
 
-/// Notes quote paths, which may not be UTF-8.
-static std::string textOf(const Json &json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string tessera::planSummaryAsJson(const ProgramPlan &plan) { return textOf(summaryAsJson(plan), -1); }
-
-std::string tessera::planAsJson(const ProgramPlan &plan) {
-  Json json = summaryAsJson(plan);
+Json tessera::planAsJson(const ProgramPlan &plan) {
+  Json json = planSummaryAsJson(plan);
   Json buffers = Json::array();
   for (const BufferSpec &buffer : plan.manifest.buffers) buffers.push_back(asJson(buffer));
   json["buffers"] = std::move(buffers);
-  return textOf(json, 1) + "\n";
+  return json;
 }

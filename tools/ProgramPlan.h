@@ -37,18 +37,24 @@ struct ProgramPlan {
   runtime::DiskNeeds disk;
   std::optional<MemoryFit> fit; ///< none: the device's memory is not known
   TimeOptions time;
+
+  /// Whether `fit` contains what the data take, where they take the same memory.
+  bool countsData() const { return gpu || host.isComplete(); }
 };
 
-/// Plans the program of a manifest. Reads the data that the options (`--data`) or the model name, if there are any.
-/// `price`: US dollars for an hour of the device; none: not known.
-ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const std::vector<std::string> &dataOptions,
-                        std::optional<double> price);
+/// What the data take that the options (`--data`) or the model name. Reads them.
+runtime::HeldData heldDataOf(const std::string &manifest, const std::vector<std::string> &dataOptions);
+
+/// Plans the program of a manifest. `price`: US dollars for an hour of the device; none: not known.
+ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const runtime::HeldData &data,
+                        std::optional<double> price = std::nullopt);
 
 /// `listsAllBuffers`: else the largest ones.
 std::string describePlan(const ProgramPlan &plan, bool listsAllBuffers);
-std::string planAsJson(const ProgramPlan &plan);
+runtime::Json planAsJson(const ProgramPlan &plan);
 /// The same without the buffers, which the manifest lists too.
-std::string planSummaryAsJson(const ProgramPlan &plan);
+runtime::Json planSummaryAsJson(const ProgramPlan &plan);
+runtime::Json deviceAsJson(const PlannedDevice &device);
 
 } // namespace tessera
 

@@ -102,7 +102,7 @@ void Report::note(StringRef phase, ModuleOp module) {
 
 void Report::describe(const std::string &manifest, const ProgramPlan &plan) {
   this->manifest = manifest;
-  this->plan = planSummaryAsJson(plan);
+  this->plan = runtime::dumpJson(planSummaryAsJson(plan));
   model = plan.manifest.model;
 }
 

@@ -73,7 +73,10 @@ std::optional<TargetOption> TargetOption::forDevice(const Target &device, String
   const std::string &own = device.figures.gpu.architecture;
   std::string usual = device.isGpu() ? "cuda:" + own : "cpu";
   std::optional<TargetOption> target = parse(text.empty() ? StringRef(usual) : text, problem);
-  if (!target) return std::nullopt;
+  if (StringRef said = problem; !target) {
+    if (text.empty() && said.consume_front("--target: ")) problem = "its description: " + said.str();
+    return std::nullopt;
+  }
   if (target->isGpu != device.isGpu())
     problem = "this device is " + std::string(device.isGpu() ? "a GPU" : "a CPU") + ", and --target=" + text.str() +
               " asks for " + (device.isGpu() ? "a CPU" : "a GPU") + "; leave out --target";
@@ -89,6 +92,20 @@ std::string TargetOption::text() const {
   return architectures.empty() ? "cuda" : "cuda:" + llvm::join(architectures, ",");
 }
 
+std::string tessera::findUnknownArchitecture(const TargetOption &target, const cuda::Nvrtc &nvrtc) {
+  for (const std::string &architecture : target.architectures) {
+    bool isPlain = llvm::isDigit(architecture.back()); // which suffixes there are the library does not list
+    if (nvrtc.supports(numberOf(architecture)) && (isPlain || !nvrtc.compile("", "empty", architecture).code.empty()))
+      continue;
+    SmallVector<std::string> known;
+    for (int number : nvrtc.known())
+      if (number >= leastArchitecture) known.push_back("sm_" + std::to_string(number));
+    return "NVRTC " + nvrtc.getVersion() + " makes no code for " + architecture + "; it knows " +
+           llvm::join(known, ", ");
+  }
+  return "";
+}
+
 std::optional<CudaOptions> tessera::cudaOptions(const TargetOption &target, ModuleOp module, bool useCache,
                                                 std::string &problem) {
   CudaOptions options;
@@ -96,7 +113,7 @@ std::optional<CudaOptions> tessera::cudaOptions(const TargetOption &target, Modu
   for (const std::string &architecture : target.architectures)
     if (numberOf(architecture) < least) {
       problem =
-          "fp8 needs a GPU of sm_89 or later, got " + architecture + "; remove it from --target, or compute in bf16";
+          "fp8 needs GPUs of sm_89 or later, got " + architecture + "; compute in bf16, or compile for other GPUs";
       return std::nullopt;
     }
   options.architectures = target.architectures;

@@ -8,6 +8,10 @@
 
 namespace tessera {
 
+namespace cuda {
+class Nvrtc;
+}
+
 /// The kind of device that a program is compiled for.
 struct TargetOption {
   bool isGpu = false;
@@ -22,6 +26,9 @@ struct TargetOption {
   /// As the value of `--target`.
   std::string text() const;
 };
+
+/// Why the compiler of kernels makes no code for one of the architectures that were asked for; empty if it does.
+std::string findUnknownArchitecture(const TargetOption &target, const cuda::Nvrtc &nvrtc);
 
 /// Options of code generation of `module` for those GPUs, with machine code stored in the cache. None, with a message
 /// in `problem`, if one of the architectures lacks what the module needs.

@@ -131,6 +131,11 @@ static int run(int argc, char **argv) {
   plan->add_option("--price", options.price, "US dollars for an hour of the device (default: that of its description)")
       ->check(CLI::Range(0.0, 1e6));
   plan->add_flag("--json", options.json, "print the plan as one JSON object");
+  CLI::Option *largest =
+      plan->add_option("--largest", options.largest, "print the largest batch, or length of a row, that fits instead")
+          ->check(CLI::IsMember({"batch", "seq"}));
+  plan->add_flag("--suggest", options.suggests, "if it does not fit, print options with which it does")
+      ->excludes(largest);
 
   CLI::App *devices = app.add_subcommand("devices", "list the devices that are known, or print a description");
   devices->add_option("DEVICE", options.on, "a device by name, or a file that describes one");
@@ -173,6 +178,7 @@ static int run(int argc, char **argv) {
     return status == 0 ? ExitDone : ExitUsage + (word == "train" ? ExitTrainShift : 0);
   }
   options.input.jsonDiagnostics = options.diagnostics == "json";
+  if (options.input.jsonDiagnostics) printErrorsAsJson();
   options.programArguments = train->remaining();
   if (*train && options.input.audits) options.programArguments.push_back("--audit-precision");
   if (*devices) return runDevices(options);

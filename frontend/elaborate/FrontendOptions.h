@@ -19,6 +19,8 @@ struct FrontendOptions {
 
 /// The types that `compute(TYPE)` and `--set compute=TYPE` accept.
 std::vector<std::string> computeTypes();
+/// The types that `--set compute.weights=TYPE` accepts. Others than the first need the same type to compute in.
+std::vector<std::string> weightTypes();
 
 } // namespace tessera
 

@@ -5,6 +5,7 @@
 
 #include "frontend/diagnostics/Diagnostics.h"
 #include "frontend/syntax/Parser.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace tessera {
@@ -21,7 +22,11 @@ public:
     llvm::StringRef name() const { return llvm::StringRef(key).split('.').second; }
   };
 
-  void add(llvm::StringRef key, llvm::StringRef text) { overrides.push_back({key.str(), text.str()}); }
+  /// Of several with the same key, the last wins.
+  void add(llvm::StringRef key, llvm::StringRef text) {
+    llvm::erase_if(overrides, [&](const Override &earlier) { return earlier.key == key; });
+    overrides.push_back({key.str(), text.str()});
+  }
   llvm::ArrayRef<Override> all() const { return overrides; }
   bool isUsed(const Override &override) const { return used.contains(override.key); }
   /// Marks the option as used and parses its value; null after errors.

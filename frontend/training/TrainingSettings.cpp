@@ -46,11 +46,14 @@ static const SettingInfo *findInfo(StringRef group, StringRef name) {
   return nullptr;
 }
 
-std::vector<std::string> tessera::computeTypes() {
-  llvm::SmallVector<StringRef> types;
-  findInfo("compute", "type")->words.split(types, ' ');
-  return {types.begin(), types.end()};
+static std::vector<std::string> wordsOf(StringRef group, StringRef name) {
+  llvm::SmallVector<StringRef> words;
+  findInfo(group, name)->words.split(words, ' ');
+  return {words.begin(), words.end()};
 }
+
+std::vector<std::string> tessera::computeTypes() { return wordsOf("compute", "type"); }
+std::vector<std::string> tessera::weightTypes() { return wordsOf("compute", "weights"); }
 
 static std::vector<StringRef> groupNames() {
   std::vector<StringRef> names;
@@ -104,13 +107,16 @@ std::pair<LanguageValue, Span> TrainingSettings::valueOf(StringRef group, String
   auto evaluate = [&](const ast::Expr &expr) {
     return isWord ? wordsOf(expr) : elaboration.exprs.expressions.eval(expr);
   };
+  std::pair<LanguageValue, Span> result = {LanguageValue(), value.span};
+  bool isOverridden = false;
   for (const SettingOverrides::Override &override : overrides.all())
     if (override.key == (group + "." + name).str() || (isFirst && override.key == group)) {
       ast::ExprPtr parsed = overrides.use(override);
       if (!parsed) return {LanguageValue(), value.span};
-      return {evaluate(*parsed), parsed->span};
+      result = {evaluate(*parsed), parsed->span}; // the last wins
+      isOverridden = true;
     }
-  return {evaluate(value), value.span};
+  return isOverridden ? result : std::pair(evaluate(value), value.span);
 }
 
 bool TrainingSettings::check(StringRef group, StringRef name, const LanguageValue &value, Span span) {

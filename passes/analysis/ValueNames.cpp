@@ -155,6 +155,13 @@ std::string ValueNames::nameOfContraction(ContractOp op) const {
   return "";
 }
 
+std::string ValueNames::nameOfReader(Value value) const {
+  for (Operation *user : value.getUsers())
+    for (Value result : user->getResults())
+      if (auto name = found.find(result); name != found.end()) return name->second;
+  return "";
+}
+
 std::string ValueNames::nameOf(Value value) const {
   value = beforeCopies(value);
   if (auto name = found.find(value); name != found.end()) return name->second;
@@ -166,6 +173,8 @@ std::string ValueNames::nameOf(Value value) const {
   if (auto contract = dyn_cast<ContractOp>(op))
     if (std::string name = nameOfContraction(contract); !name.empty()) return name;
   StringRef name = nameAround(op), word = op->getName().stripDialect();
+  if (name.empty())
+    if (std::string purpose = nameOfReader(value); !purpose.empty()) return (word + " for " + purpose).str();
   if (name.empty()) return word.str();
   if (name.consume_back(gradientSuffix)) return ("gradient in " + name).str();
   return (name + " " + word).str();

@@ -10,6 +10,7 @@
 //     with a parameter                 gradient of h.mlp.up in the parameter's path
 //   what an update reads               gradient of h.mlp.up
 //   value of a repeat                  what the body yields
+//   what has no name of the user       contract for gradient of wte
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +43,8 @@ private:
   /// The path of the parameter in an operand, before views and casts; empty if it is none.
   std::string parameterIn(mlir::Value value) const;
   std::string nameOfContraction(ContractOp op) const;
+  /// The gradient, or new value, that is computed from a value; empty if there is none.
+  std::string nameOfReader(mlir::Value value) const;
 
   /// Whether a state entry is a parameter.
   bool isParameter(llvm::StringRef path) const {

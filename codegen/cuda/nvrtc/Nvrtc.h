@@ -39,6 +39,9 @@ public:
   /// Whether it supports an architecture: 90 for sm_90a.
   bool supports(int architecture) const { return llvm::is_contained(architectures, architecture); }
 
+  /// All of them.
+  const std::vector<int> &known() const { return architectures; }
+
   /// Its version: 13.0.
   std::string getVersion() const { return identity.substr(0, identity.find(' ')); }
   /// Identifies the library: its version, and the path, size and modification time of its file.

@@ -11,7 +11,7 @@ using Bytes = llvm::function_ref<int64_t(int64_t)>;
 static std::pair<int64_t, int> search(int64_t most, int64_t limit, Bytes bytes) {
   int plans = 0;
   auto bytesWith = [&](int64_t rows) -> std::optional<int64_t> { return ++plans, bytes(rows); };
-  int64_t rows = largestBatch({most, bytes(most)}, limit, bytesWith);
+  int64_t rows = largestBatch({0, 0}, {most, bytes(most)}, limit, bytesWith);
   return {rows, plans};
 }
 
@@ -39,6 +39,19 @@ TEST(BatchSearch, NeedsFewPlansWhereMemoryIsLinear) {
 
 TEST(BatchSearch, ABatchWithoutPlanDoesNotFit) {
   auto bytesWith = [](int64_t rows) { return rows < 4 ? std::nullopt : std::optional<int64_t>(rows * 10); };
-  EXPECT_EQ(largestBatch({10, 100}, 55, bytesWith), 5);
-  EXPECT_EQ(largestBatch({10, 100}, 15, bytesWith), 0);
+  EXPECT_EQ(largestBatch({0, 0}, {10, 100}, 55, bytesWith), 5);
+  EXPECT_EQ(largestBatch({0, 0}, {10, 100}, 15, bytesWith), 0);
+}
+
+TEST(BatchSearch, BeginsAtWhatFits) {
+  int plans = 0;
+  auto bytesWith = [&](int64_t rows) -> std::optional<int64_t> { return ++plans, 1000 + 10 * rows; };
+  EXPECT_EQ(largestBatch({64, 1640}, {128, 2280}, 2005, bytesWith), 100);
+  EXPECT_LE(plans, 3);
+  EXPECT_EQ(largestBatch({64, 1640}, {65, 1650}, 1645, bytesWith), 64);
+}
+
+TEST(BatchSearch, FindsTheLimitOfPlans) {
+  auto bytesWith = [](int64_t rows) { return rows > 1024 ? std::nullopt : std::optional<int64_t>(rows); };
+  EXPECT_EQ(largestBatch({64, 64}, {4096, std::nullopt}, 1 << 20, bytesWith), 1024);
 }

@@ -1,0 +1,161 @@
+//===- Trials.cpp - plans of a model with other options -------------------===//
+
+#include "tools/Trials.h"
+#include "frontend/diagnostics/Diagnostics.h"
+#include "frontend/elaborate/FrontendOptions.h"
+#include "ir/program/Program.h"
+#include "runtime/base/DataFormat.h"
+#include "tools/Messages.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+std::string TrialOption::text() const {
+  switch (kind) {
+  case Set:
+    return "--set " + value;
+  case Precision:
+    return "--precision " + value;
+  case Prefer:
+    return "--prefer " + value;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+void TrialOption::applyTo(CommandOptions &options) const {
+  switch (kind) {
+  case Set:
+    options.input.sets.push_back(value); // the last one wins
+    return;
+  case Precision:
+    options.input.precision = value;
+    return;
+  case Prefer:
+    options.prefer = value;
+    return;
+  }
+}
+
+std::string tessera::textOf(const TrialOptions &options) {
+  return llvm::join(llvm::map_to_vector(options, [](const TrialOption &option) { return option.text(); }), " ");
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+static std::string textOf(const tessera::Diagnostic &diagnostic) {
+  return diagnostic.message + " (" + diagnosticCodeInfo(diagnostic.code).name.str() + ")";
+}
+
+/// Why there is no module or no program: the first error of the model, else the first line of what was said.
+static std::string problemOf(const Input &input, StringRef said) {
+  if (input.diagnostics)
+    for (const tessera::Diagnostic &diagnostic : input.diagnostics->all())
+      if (diagnostic.severity == Severity::Error) return textOf(diagnostic);
+  StringRef line = said.split('\n').first;
+  line.consume_front("error: ");
+  return line.empty() ? "the compiler failed" : line.str();
+}
+
+static std::vector<std::string> warningsOf(const Input &input) {
+  std::vector<std::string> warnings;
+  if (!input.diagnostics) return warnings;
+  for (const tessera::Diagnostic &diagnostic : input.diagnostics->all())
+    if (diagnostic.severity == Severity::Warning) warnings.push_back(textOf(diagnostic));
+  return warnings;
+}
+
+//===----------------------------------------------------------------------===//
+// Trials
+//===----------------------------------------------------------------------===//
+
+/// What `compute.type` is.
+static std::string computeTypeOf(ModuleOp module) {
+  auto settings = module->getAttrOfType<DictionaryAttr>(attrs::settings);
+  auto compute = settings ? settings.getAs<DictionaryAttr>("compute") : DictionaryAttr();
+  auto type = compute ? compute.getAs<StringAttr>("type") : StringAttr();
+  return type ? type.str() : computeTypes().front();
+}
+
+Trials::Trials(ModuleOp module, const CommandOptions &options, PlannedDevice device)
+    : context(*module.getContext()), base(options), place(std::move(device)), compiledFor(Target::of(module)),
+      type(computeTypeOf(module)) {
+  base.isTrial = true;
+  base.input.jsonDiagnostics = false; // messages are captured as text
+  base.dumpDir = base.report = "";
+  base.timing = false;
+}
+
+CommandOptions Trials::optionsWith(const TrialOptions &changes) const {
+  CommandOptions options = base;
+  for (const TrialOption &change : changes) change.applyTo(options);
+  return options;
+}
+
+/// The size of an axis in the inputs of an entry function that come from the data; 0 if they do not have it.
+static int64_t sizeIn(ModuleOp module, StringRef entry, StringRef axis) {
+  auto function = module.lookupSymbol<func::FuncOp>(entry);
+  for (unsigned i = 0; function && i < function.getNumArguments(); ++i) {
+    auto input = function.getArgAttrOfType<DictionaryAttr>(i, attrs::input);
+    auto role = input ? input.getAs<StringAttr>("role") : StringAttr();
+    if (!role || role.getValue() != "data") continue;
+    auto type = cast<NamedTensorType>(function.getArgumentTypes()[i]);
+    if (int64_t at = type.findAxis(axis); at >= 0) return type.getAxes()[at].getSize();
+  }
+  return 0;
+}
+
+/// The sizes that the sources of a module after `parse` give.
+static DataSizes dataSizes(ModuleOp module) {
+  DataSizes sizes;
+  auto sources = module->getAttrOfType<ArrayAttr>(attrs::data);
+  for (Attribute attribute : sources ? sources.getValue() : ArrayRef<Attribute>()) {
+    auto source = cast<DictionaryAttr>(attribute);
+    std::string name = source.getAs<StringAttr>(data_keys::name).str();
+    for (auto [key, names] : {std::pair(data_keys::batch, &sizes.batched), {data_keys::seq, &sizes.sequences}})
+      if (auto axis = source.getAs<ArrayAttr>(key)) {
+        sizes.axes[key] = cast<IntegerAttr>(axis[1]).getInt();
+        names->push_back(name);
+      }
+  }
+  // `evaluate` works on one micro-batch.
+  int64_t all = sizeIn(module, "step", data_keys::batch), part = sizeIn(module, "evaluate", data_keys::batch);
+  if (part > 0) sizes.microBatches = std::max<int64_t>(1, all / part);
+  return sizes;
+}
+
+std::optional<DataSizes> Trials::sizesWith(const TrialOptions &changes, std::string &problem) {
+  CapturedMessages said;
+  Input input = readForTarget(context, optionsWith(changes));
+  if (input.module) return dataSizes(*input.module);
+  problem = problemOf(input, said.text());
+  return std::nullopt;
+}
+
+Trial Trials::tryPlan(const CommandOptions &options) {
+  CapturedMessages said;
+  Input input = readForTarget(context, options);
+  Trial trial;
+  FailureOr<std::string> manifest = input.module ? manifestOf(input, options) : FailureOr<std::string>(failure());
+  if (failed(manifest)) {
+    trial.problem = problemOf(input, said.text());
+    return trial;
+  }
+  if (!held) held = heldDataOf(*manifest, options.data);
+  ProgramPlan plan = planProgram(*manifest, place, *held);
+  trial.fit = plan.fit, trial.countsData = plan.countsData();
+  trial.warnings = warningsOf(input);
+  return trial;
+}
+
+const Trial &Trials::planWith(const TrialOptions &changes) {
+  auto [entry, isNew] = plans.try_emplace(tessera::textOf(changes));
+  if (isNew) entry->second = tryPlan(optionsWith(changes));
+  return entry->second;
+}

@@ -1,0 +1,77 @@
+//===- Trials.h - plans of a model with other options ---------------------===//
+
+#ifndef TESSERA_TOOLS_TRIALS_H
+#define TESSERA_TOOLS_TRIALS_H
+
+#include "tools/Commands.h"
+#include "tools/ProgramPlan.h"
+#include <map>
+
+namespace tessera {
+
+/// An option that a trial has beside those of the command line, which it overrides.
+struct TrialOption {
+  enum Kind { Set, Precision, Prefer } kind = Set;
+  std::string value; ///< of `--set`: NAME=VALUE
+
+  /// As on the command line: `--set d.batch=8`.
+  std::string text() const;
+  void applyTo(CommandOptions &options) const;
+};
+using TrialOptions = std::vector<TrialOption>;
+
+/// All of them as on the command line.
+std::string textOf(const TrialOptions &options);
+
+/// What came out of a trial.
+struct Trial {
+  std::optional<MemoryFit> fit;      ///< none: there is no plan
+  bool countsData = true;            ///< whether it is known what the data take
+  std::string problem;               ///< why there is none
+  std::vector<std::string> warnings; ///< of the frontend, by their code and text
+
+  bool fits() const { return fit && fit->fits(); }
+  std::optional<int64_t> needed() const { return fit ? std::optional(fit->needed) : std::nullopt; }
+};
+
+/// Rows of a step, or elements of a row, and of how many parts a step consists.
+struct DataSizes {
+  std::map<std::string, int64_t> axes;         ///< `batch`, `seq`: the size
+  std::vector<std::string> batched, sequences; ///< names of the sources that have one, and that have a `seq`
+  int64_t microBatches = 1;
+};
+
+/// Compiles a model with other options than the command line has, in order to see what it would need. Prints nothing.
+class Trials {
+public:
+  /// `device` has a known memory. `module` is what a model file is with `options`, after `parse`.
+  Trials(mlir::ModuleOp module, const CommandOptions &options, PlannedDevice device);
+
+  const CommandOptions &options() const { return base; }
+  const PlannedDevice &device() const { return place; }
+  int64_t limit() const { return *place.memoryBytes; }
+  const Target &target() const { return compiledFor; }
+  /// The type that the model computes in.
+  const std::string &computeType() const { return type; }
+
+  /// The sizes of the data, without a plan; none, with a message in `problem`, if the model does not compile.
+  std::optional<DataSizes> sizesWith(const TrialOptions &changes, std::string &problem);
+  /// A plan. None is made twice.
+  const Trial &planWith(const TrialOptions &changes);
+
+private:
+  CommandOptions optionsWith(const TrialOptions &changes) const;
+  Trial tryPlan(const CommandOptions &options);
+
+  mlir::MLIRContext &context;
+  CommandOptions base;
+  PlannedDevice place;
+  Target compiledFor;
+  std::string type;
+  std::optional<runtime::HeldData> held; ///< read once: what is held in memory does not depend on sizes
+  std::map<std::string, Trial> plans;    ///< by the text of the options
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TRIALS_H
