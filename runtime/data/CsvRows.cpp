@@ -75,7 +75,7 @@ public:
     memcpy(dst, field.values.data() + choice(row) * field.rowBytes(), field.rowBytes());
   }
   void addHeld(HeldMemory &held) const override {
-    for (const CsvField &field : table->fields) held[&field] = field.values.capacity();
+    for (const CsvField &field : table->fields) held[&field] = static_cast<int64_t>(field.values.size());
   }
   void addColumns(std::vector<FileColumns> &files) const override {
     files.insert(files.end(), table->files.begin(), table->files.end());
@@ -260,6 +260,32 @@ void CsvFile::readInto(CsvTable &table) {
 // Rows
 //===----------------------------------------------------------------------===//
 
+/// Lines of a text that are not empty.
+static int64_t filledLines(std::string_view text) {
+  int64_t lines = 0;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    lines += !line.empty() && line != "\r";
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// Reserves the memory of all rows, so that none is held beside them. A value has two bytes of its file at least, with
+/// the comma after it: a file that promises more than it can have takes no memory.
+static void reserveRows(CsvTable &table, const std::vector<std::string> &paths) {
+  int64_t rows = 0, bytes = 0;
+  for (const std::string &path : paths) {
+    MappedFile file(path);
+    rows += filledLines(file.text()), bytes += static_cast<int64_t>(file.size());
+  }
+  for (CsvField &field : table.fields) {
+    int64_t most = 2 * bytes / field.rowBytes();
+    field.values.reserve(std::min(rows, most) * field.rowBytes());
+  }
+}
+
 static CsvTable emptyTable(const DataSpec &spec, const std::vector<FieldRequest> &wanted) {
   CsvTable table;
   for (const FieldRequest &request : wanted) {
@@ -296,6 +322,7 @@ CsvRows::CsvRows(const DataSpec &spec, const SplitPaths &paths, const Portion &p
   for (const std::string &path : files) key += fileKey(path);
   for (const CsvField &field : empty.fields) key += keyOf(field);
   table = tables.get(key, [&] {
+    reserveRows(empty, files);
     for (const std::string &path : files) CsvFile(path).readInto(empty);
     return std::move(empty);
   });

@@ -352,6 +352,27 @@ TEST_F(Data, PartsOfASourceShareMemory) {
   EXPECT_EQ(row<float>(*open(openCsvRows, Csv, path, x), 0, 0, 4), (std::vector<float>{9, 9, 9, 9}));
 }
 
+TEST_F(Data, TablesHoldTheirRowsOnly) {
+  auto heldBy = [](const RowReader &reader) {
+    HeldMemory held;
+    reader.addHeld(held);
+    return held.begin()->second;
+  };
+  std::string rows = "a,b,c,d\n";
+  for (int i = 0; i < 1100; ++i) rows += "1,2,3,4\n\r\n"; // empty lines are no rows
+  spec.fields = {{"x", {}, 0, {}}};
+  std::string path = folder.write("many", rows);
+  auto whole = open(openCsvRows, Csv, path, {{"x", ElementType::F32, 4, 0}});
+  EXPECT_EQ(heldBy(*whole), 1100 * 16);
+  // One column eight times: more bytes than twice the file.
+  std::vector<FieldRequest> same = {{"x", ElementType::F32, 8, 0}};
+  spec.fields[0].columns.assign(8, {"", 0});
+  path = folder.write("narrow", "1\n2\n3\n");
+  whole = open(openCsvRows, Csv, path, same);
+  EXPECT_EQ(heldBy(*whole), 3 * 32);
+  EXPECT_EQ(row<float>(*whole, 2, 0, 8), std::vector<float>(8, 3));
+}
+
 TEST_F(Data, WideTokensAreNotReadAsNarrowTokens) {
   std::vector<uint32_t> wide(1000, 7);
   std::string path = folder.write("t", bytesOf(wide));
