@@ -44,11 +44,11 @@ void LayerNormOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate
 ///   dx = [x == shift] (dshift + inverseSum dinverseSum) - p inverseSum dinverseSum
 static Value gradientOfRowValues(GraphBuilder &b, Value x, StringRef axis, Value p, Value inverseSum, Value dShift,
                                  Value dInverseSum) {
-  Value ofLogSum = dInverseSum ? b.mul(inverseSum, dInverseSum) : Value(), dx;
-  Value ofLargest = !dShift ? ofLogSum : !ofLogSum ? dShift : b.add(dShift, ofLogSum);
+  Value scaled = dInverseSum ? b.mul(inverseSum, dInverseSum) : Value(), dx;
+  Value ofLargest = !dShift ? scaled : !scaled ? dShift : b.add(dShift, scaled);
   auto largest = b.reduce(ReduceKind::MaxNum, x, axis).getDefiningOp<ReduceOp>();
   largest.buildAdjoint(b, ofLargest, [](unsigned) { return true; }, [&](unsigned, Value gradient) { dx = gradient; });
-  return ofLogSum ? b.sub(dx, b.mul(p, ofLogSum)) : dx;
+  return scaled ? b.sub(dx, b.mul(p, scaled)) : dx;
 }
 
 // With exponential = exp(logits - shift):

@@ -188,7 +188,7 @@ struct RaisePickedLogSoftmax : OpRewritePattern<GatherOp> {
   }
 };
 
-/// A composite does its own shifting: softmax(x - c) = softmax(x); so for a cross entropy of which only the loss is read.
+/// A composite does its own shifting: softmax(x - c) = softmax(x); so for cross entropy, if only its loss is read.
 template <typename OpT> struct DropShift : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
