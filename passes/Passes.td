@@ -252,9 +252,9 @@ def TilePass : Tsr_ModulePass<"tsr-tile"> {
 
     ```
     before   %s = tsr.contract %q, %k over [hd]
-             %p, %lse = tsr.kernel "softmax" (%a = %s) parallel [batch, head, seq] serial [key] vector key { … }
+             %p, %m, %r = tsr.kernel "softmax" (%a = %s) parallel [batch, head, seq] serial [key] vector key { … }
              %o = tsr.contract %p, %v over [key]
-    after    %o, %lse = tsr.tiled "attention" (%a = %q, %b = %k, %c = %v) parallel [batch, head] rows seq columns key
+    after    %o, %m, %r = tsr.tiled "attention" (%a = %q, %b = %k, %c = %v) parallel [batch, head] rows seq columns key
                  upper 0 { the same three }
     ```
 

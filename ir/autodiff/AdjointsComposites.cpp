@@ -1,12 +1,11 @@
 //===- AdjointsComposites.cpp - reverse-mode derivatives of composites ----===//
 //
 // A composite keeps what its backward pass needs: softmax its result, layer_norm
-// its result and rstd, cross_entropy and attention the log-sum-exp.
+// its result and rstd, cross_entropy and attention the shift and the inverse sum of the exponentials of each row.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/autodiff/ReverseMode.h"
-#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -40,14 +39,29 @@ void LayerNormOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed, Accumulate
   accumulate(0, dx);
 }
 
-// dlogits = exp(logits - lse) (dloss + dlse) - [position == label] dloss
+/// The gradient of the elements x of rows along an axis, given those of what is kept of each row, of which one at least
+/// is there. With p the probabilities:
+///   dx = [x == shift] (dshift + inverseSum dinverseSum) - p inverseSum dinverseSum
+static Value gradientOfRowValues(GraphBuilder &b, Value x, StringRef axis, Value p, Value inverseSum, Value dShift,
+                                 Value dInverseSum) {
+  Value scaled = dInverseSum ? b.mul(inverseSum, dInverseSum) : Value(), dx;
+  Value ofLargest = !dShift ? scaled : !scaled ? dShift : b.add(dShift, scaled);
+  auto largest = b.reduce(ReduceKind::MaxNum, x, axis).getDefiningOp<ReduceOp>();
+  largest.buildAdjoint(b, ofLargest, [](unsigned) { return true; }, [&](unsigned, Value gradient) { dx = gradient; });
+  return scaled ? b.sub(dx, b.mul(p, scaled)) : dx;
+}
+
+// With exponential = exp(logits - shift):
+//   dlogits = exponential (inverseSum dloss) - [position == label] dloss
 void CrossEntropyOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
   if (!needed(0)) return;
   NamedTensorType type = getLogits().getType();
-  Value p = b.exp(b.sub(getLogits(), getLse()));
-  Value weight = !d[0] ? d[1] : !d[1] ? d[0] : b.add(d[0], d[1]);
-  Value gradient = b.mul(p, weight);
+  Value exponential = b.exp(b.sub(getLogits(), getShift())), gradient;
+  if (d[1] || d[2])
+    gradient = gradientOfRowValues(b, getLogits(), getAxis(), b.mul(exponential, getInverseSum()), getInverseSum(),
+                                   d[1], d[2]);
   if (d[0]) {
+    gradient = addIfAny(b, gradient, b.mul(exponential, b.mul(getInverseSum(), d[0])));
     int64_t size = type.getSize(getAxis());
     Value label = clampIndex(b, getLabel(), size);
     Value position = b.cast(b.index(axis(getContext(), getAxis(), size)), tensorType(label).getElementType());
@@ -64,15 +78,16 @@ void CrossEntropyOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, 
 namespace {
 /// Builds the adjoint of one attention. The scores are computed again; nothing of their size was kept.
 ///
-///   s = q k             S = score(s, captures)        p = exp(S - lse), 0 in a masked row
+///   s = q k             S = score(s, captures)        p = exp(S - shift) inverseSum, 0 in a masked row
 ///   dv = w dout         dw = dout v                   w = weight(p, captures), else p
-///   dp: the weight region differentiated              dS = p (dp - sum(dout out) + dlse)
+///   dp: the weight region differentiated              dS = p (dp - sum(dout out)), and by what is kept of rows
 ///   ds, dcaptures: the score region differentiated    dq = ds k, dk = ds q
 ///
 /// sum(p dp) = sum(dout out), also with weights, which are multiples of p.
 struct AttentionAdjoint {
   GraphBuilder &b;
   AttentionOp op;
+  Value dout, dShift, dInverseSum; ///< gradients of the results; null: none
   Needed needed;
   Accumulate accumulate;
 
@@ -84,20 +99,14 @@ struct AttentionAdjoint {
     return b.contract(x, y, over);
   }
 
-  /// Exponentials of the scores, normalised by the log-sum-exp that was kept.
-  Value probabilities(Value scores) {
-    Type element = tensorType(scores).getElementType();
-    Value lowest = b.scalar(-std::numeric_limits<double>::infinity(), element);
-    Value isMasked = b.compare(Predicate::EQ, op.getLse(), lowest);
-    return b.select(isMasked, b.scalar(0, element), b.exp(b.sub(scores, op.getLse())));
-  }
+  Value probabilities(Value scores) { return b.mul(b.exp(b.sub(scores, op.getShift())), op.getInverseSum()); }
 
-  Value scoreGradient(Value p, Value dp, Value dout, Value dlse) {
-    NamedTensorType rows = op.getLse().getType();
-    Value spread;
-    if (dp) spread = b.sub(dp, b.sumTo(b.mul(dout, op.getResult()), rows));
-    if (dlse) spread = addIfAny(b, spread, dlse);
-    return spread ? b.mul(p, spread) : Value();
+  Value scoreGradient(Value scores, Value p, Value dp) {
+    Value gradient;
+    if (dp) gradient = b.mul(p, b.sub(dp, b.sumTo(b.mul(dout, op.getResult()), op.getShift().getType())));
+    if (!dShift && !dInverseSum) return gradient;
+    Value ofRows = gradientOfRowValues(b, scores, op.getKey(), p, op.getInverseSum(), dShift, dInverseSum);
+    return addIfAny(b, gradient, ofRows);
   }
 
   /// A region that was inlined.
@@ -131,7 +140,7 @@ struct AttentionAdjoint {
     return wantsStart ? reverse.getGradient(0) : Value();
   }
 
-  void build(Value dout, Value dlse) {
+  void build() {
     InlinedRegion scores = inlined(op.getScore(), b.contract(op.getQ(), op.getK(), names(op.getHidden())));
     Value p = probabilities(scores.result);
     InlinedRegion weights = inlined(op.getWeight(), p);
@@ -143,7 +152,7 @@ struct AttentionAdjoint {
     if (!needsScores && !needsCaptures) return;
     Value dw = dout ? contractTo(dout, op.getV(), p.getType()) : Value();
     Value dp = flowBack(weights, dw, true);
-    Value ds = flowBack(scores, scoreGradient(p, dp, dout, dlse), needsScores);
+    Value ds = flowBack(scores, scoreGradient(scores.result, p, dp), needsScores);
     if (ds && needed(0)) accumulate(0, contractTo(ds, op.getK(), op.getQ().getType()));
     if (ds && needed(1)) accumulate(1, contractTo(ds, op.getQ(), op.getK().getType()));
   }
@@ -151,5 +160,5 @@ struct AttentionAdjoint {
 } // namespace
 
 void AttentionOp::buildAdjoint(GraphBuilder &b, ValueRange d, Needed needed, Accumulate accumulate) {
-  AttentionAdjoint{b, *this, needed, accumulate}.build(d[0], d[1]);
+  AttentionAdjoint{b, *this, d[0], d[1], d[2], needed, accumulate}.build();
 }

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-/// The parts that softmax and log-sum-exp share. Row values lack the axis.
+/// The parts that softmax, cross entropy and attention share. Row values lack the axis.
 struct Exponentials {
   Value isMasked; ///< whether the row is -inf throughout
   Value shift;    ///< the row's largest number, or 0
@@ -32,16 +32,16 @@ static Exponentials exponentials(GraphBuilder &b, Value x, StringRef axis) {
   return {b.compare(Predicate::EQ, sum, zero), shift, weights, sum};
 }
 
-/// Weights divided by their sum; 0 in a masked row.
-static Value normalise(GraphBuilder &b, const Exponentials &e) {
+/// What the weights are multiplied by; 1 in a masked row, where they are 0.
+static Value inverseSum(GraphBuilder &b, const Exponentials &e) {
   Value one = b.scalar(1, tensorType(e.sum).getElementType());
-  return b.mul(e.weights, b.div(one, b.select(e.isMasked, one, e.sum)));
+  return b.div(one, b.select(e.isMasked, one, e.sum));
 }
 
-/// log(sum(exp(x))); -inf in a masked row, where it is 0 + log(0).
-static Value logSumExp(GraphBuilder &b, const Exponentials &e) { return b.add(b.log(e.sum), e.shift); }
-
-SmallVector<Value> SoftmaxOp::decompose(GraphBuilder &b) { return {normalise(b, exponentials(b, getX(), getAxis()))}; }
+SmallVector<Value> SoftmaxOp::decompose(GraphBuilder &b) {
+  Exponentials e = exponentials(b, getX(), getAxis());
+  return {b.mul(e.weights, inverseSum(b, e))};
+}
 
 SmallVector<Value> LayerNormOp::decompose(GraphBuilder &b) {
   SmallVector<StringRef> over = names(getOver());
@@ -55,8 +55,11 @@ SmallVector<Value> CrossEntropyOp::decompose(GraphBuilder &b) {
   Exponentials e = exponentials(b, getLogits(), getAxis());
   // Not lse - picked: where the label's score is the largest by far, large scores would cancel after lse was rounded.
   Value below = b.sub(b.gather(getLogits(), getAxis(), getLabel()), e.shift);
-  // `lse` has the loss's axes, unless only the label brings some of them.
-  return {b.sub(b.log(e.sum), below), b.broadcast(logSumExp(b, e), getLse().getType())};
+  // Infinite in a row that is -inf throughout: it has no probabilities, and its gradient must be NaN as its loss is.
+  Value inverse = b.div(b.scalar(1, tensorType(e.sum).getElementType()), e.sum);
+  // Row values have the loss's axes, unless only the label brings some of them.
+  auto ofRows = [&](Value value) { return b.broadcast(value, getLoss().getType()); };
+  return {b.sub(b.log(e.sum), below), ofRows(e.shift), ofRows(inverse)};
 }
 
 Value AttentionOp::inlineRegion(GraphBuilder &b, Region &region, Value x, SmallVectorImpl<Operation *> *ops) {
@@ -73,9 +76,10 @@ Value AttentionOp::inlineRegion(GraphBuilder &b, Region &region, Value x, SmallV
 }
 
 SmallVector<Value> AttentionOp::decompose(GraphBuilder &b) {
-  Type element = getLse().getType().getElementType();
+  Type element = getShift().getType().getElementType();
   Value scores = inlineRegion(b, getScore(), b.contract(getQ(), getK(), names(getHidden()), element));
   Exponentials e = exponentials(b, scores, getKey());
-  Value weights = b.cast(inlineRegion(b, getWeight(), normalise(b, e)), getV().getType().getElementType());
-  return {b.contract(weights, getV(), getKey(), getResult().getType().getElementType()), logSumExp(b, e)};
+  Value inverse = inverseSum(b, e), p = b.mul(e.weights, inverse);
+  Value weights = b.cast(inlineRegion(b, getWeight(), p), getV().getType().getElementType());
+  return {b.contract(weights, getV(), getKey(), getResult().getType().getElementType()), e.shift, inverse};
 }

@@ -308,13 +308,15 @@ def Tsr_CrossEntropyOp
     : Tsr_CompositeOp<"cross_entropy", [DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
   let summary = "log(sum(exp(logits))) - logits[axis = label]";
   let description = [{
-    In nats. The backward pass reads `lse`, the log-sum-exp.
+    In nats. The backward pass computes the probabilities again, as exp(logits - shift) * inverseSum. `shift` is the
+    largest logit of each row, or 0 where all are -inf; `inverseSum` is 1 / sum(exp(logits - shift)). The log-sum-exp
+    alone would not do: beside a large `shift` its rounding leaves nothing of log(sum).
 
-    C1: the logits have the axis. C2: loss and `lse` have one type. C3: their axes are the other axes of the logits
-    and those of the label.
+    C1: the logits have the axis. C2: the results have one type. C3: their axes are the other axes of the logits and
+    those of the label.
   }];
   let arguments = (ins Tsr_FloatTensor:$logits, Tsr_IntTensor:$label, StrAttr:$axis);
-  let results = (outs Tsr_FloatTensor:$loss, Tsr_FloatTensor:$lse);
+  let results = (outs Tsr_FloatTensor:$loss, Tsr_FloatTensor:$shift, Tsr_FloatTensor:$inverseSum);
   let assemblyFormat = [{
     $logits `,` $label `over` custom<Name>($axis) `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
   }];
@@ -324,21 +326,22 @@ def Tsr_AttentionOp : Tsr_CompositeOp<"attention", [IsolatedFromAbove, SingleBlo
   let summary = "softmax over `key` of score(q · k), contracted with v";
   let description = [{
     The first region maps the scores q · k (contracted over `hidden`), and the `captures`, to the scores that softmax
-    reads: scaling, causal masks, windows, ALiBi, soft caps. The backward pass reads `lse`, the log-sum-exp of each
-    row (-inf in a row that is wholly masked, whose output is 0). The second region, if there is one, maps the
-    probabilities and the captures to the weights of the values: dropout. The weights are multiples of the
-    probabilities, element by element, by what does not depend on them.
+    reads: scaling, causal masks, windows, ALiBi, soft caps. The backward pass reads `shift` and `inverseSum` of each
+    row, as that of `cross_entropy` does. In a row that is wholly masked (-inf) all exponentials and the output are 0;
+    `inverseSum` is 1 there. The second region, if there is one, maps the probabilities and the captures to the weights
+    of the values: dropout. The weights are multiples of the probabilities, element by element, by what does not depend
+    on them.
 
-    q, k, v and the result may have a low-precision type. Scores and `lse` have the regions' type, in which softmax is
-    computed; the weights are rounded to the type of v.
+    q, k, v and the result may have a low-precision type. Scores, `shift` and `inverseSum` have the regions' type, in
+    which softmax is computed; the weights are rounded to the type of v.
 
     C1: the first region takes the scores and the captures. C2: the scores have the axis `key`. C3: it yields scores
     of that type.
-    C4: the second region takes and yields the same types.
+    C4: the second region takes and yields the same types. C5: `shift` and `inverseSum` have one type.
   }];
   let arguments = (ins Tsr_FloatTensor:$q, Tsr_FloatTensor:$k, Tsr_FloatTensor:$v, Variadic<Tsr_Tensor>:$captures,
                        StrArrayAttr:$hidden, StrAttr:$key);
-  let results = (outs Tsr_FloatTensor:$result, Tsr_FloatTensor:$lse);
+  let results = (outs Tsr_FloatTensor:$result, Tsr_FloatTensor:$shift, Tsr_FloatTensor:$inverseSum);
   let regions = (region SizedRegion<1>:$score, AnyRegion:$weight);
   let assemblyFormat = [{
     $q `,` $k `,` $v (`captures` $captures^)? `hidden` custom<Names>($hidden) `key` custom<Name>($key) ``

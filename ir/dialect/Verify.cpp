@@ -322,7 +322,8 @@ LogicalResult CrossEntropyOp::verify() {
   llvm::StringMap<int64_t> sizes;
   if (failed(::unite(*this, sizes, getLogits().getType()))) return failure();
   if (!sizes.erase(getAxis())) return emitOpError("logits have no axis `") << getAxis() << "`";
-  if (getLse().getType() != getLoss().getType()) return emitOpError("loss and lse differ in type");
+  if (getShift().getType() != getLoss().getType() || getInverseSum().getType() != getLoss().getType())
+    return emitOpError("loss, shift and inverse sum differ in type");
   if (failed(::unite(*this, sizes, getLabel().getType()))) return failure();
   return expectAxes(*this, sizes, getLoss().getType());
 }
@@ -335,6 +336,7 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("expected the types of the captures for the region's arguments");
   auto score = dyn_cast<NamedTensorType>(block.getArgument(0).getType());
   if (!score || !score.hasAxis(getKey())) return emitOpError("expected scores with axis `") << getKey() << "`";
+  if (getShift().getType() != getInverseSum().getType()) return emitOpError("shift and inverse sum differ in type");
   return success();
 }
 

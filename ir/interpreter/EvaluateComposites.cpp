@@ -22,35 +22,30 @@ static NamedTensorType dropAxes(NamedTensorType type, ArrayRef<StringRef> drop) 
 namespace {
 struct SoftmaxRows {
   TensorValue weights;
-  TensorValue maximum, logSum, lse; ///< of each row: x's axes without that one; lse = maximum + logSum
+  TensorValue shift, sum; ///< of each row: x's axes without that one
 };
 } // namespace
 
 static SoftmaxRows softmax(const TensorValue &x, StringRef axis, PartialRounding partial) {
   NamedTensorType rows = dropAxes(x.type, axis);
-  TensorValue maximum(rows), sum(rows), weights(x.type), logSum(rows), lse(rows);
-  llvm::fill(maximum.data, -infinity);
+  TensorValue shift(rows), sum(rows), weights(x.type);
+  llvm::fill(shift.data, -infinity);
   IterationSpace space(x.type.getAxes());
   space.add(x.type).add(rows);
+  // A NaN gets into the sum.
+  space.forEach([&](ArrayRef<int64_t> at) { shift.data[at[1]] = std::fmax(shift.data[at[1]], x.data[at[0]]); });
+  // In a row that is -inf throughout the difference would be NaN; its weights are 0.
+  for (double &row : shift.data)
+    if (row == -infinity) row = 0;
   space.forEach([&](ArrayRef<int64_t> at) {
-    double value = x.data[at[0]], &row = maximum.data[at[1]];
-    row = std::isnan(value) || value > row ? value : row;
-  });
-  space.forEach([&](ArrayRef<int64_t> at) {
-    // In a row that is -inf throughout the difference would be NaN; its weights are 0.
-    double row = maximum.data[at[1]];
-    double weight = row == -infinity ? 0 : partial(std::exp(partial(x.data[at[0]] - row)));
+    double weight = partial(std::exp(partial(x.data[at[0]] - shift.data[at[1]])));
     weights.data[at[0]] = weight;
     sum.data[at[1]] = partial(sum.data[at[1]] + weight);
   });
   space.forEach([&](ArrayRef<int64_t> at) {
-    if (maximum.data[at[1]] != -infinity) weights.data[at[0]] /= sum.data[at[1]];
+    if (sum.data[at[1]] != 0) weights.data[at[0]] /= sum.data[at[1]];
   });
-  for (size_t row = 0; row < lse.data.size(); ++row) {
-    logSum.data[row] = partial(std::log(sum.data[row]));
-    lse.data[row] = maximum.data[row] == -infinity ? -infinity : partial(maximum.data[row] + logSum.data[row]);
-  }
-  return {weights, maximum, logSum, lse};
+  return {weights, shift, sum};
 }
 
 LogicalResult SoftmaxOp::evaluate(Operands operands, Results results, Interpreter &interpreter) {
@@ -83,18 +78,20 @@ LogicalResult LayerNormOp::evaluate(Operands operands, Results results, Interpre
 
 LogicalResult CrossEntropyOp::evaluate(Operands operands, Results results, Interpreter &interpreter) {
   const TensorValue &logits = operands[0], &label = operands[1];
-  TensorValue &loss = results[0], &lse = results[1];
+  TensorValue &loss = results[0], &shift = results[1], &inverseSum = results[2];
   PartialRounding partial = interpreter.partialRounding(loss.type.getElementType());
   SoftmaxRows rows = softmax(logits, getAxis(), partial);
   int64_t stride = logits.type.getStrides()[logits.type.findAxis(getAxis())];
   double last = logits.type.getSize(getAxis()) - 1;
   IterationSpace space(loss.type.getAxes());
-  space.add(loss.type).add(lse.type).add(rows.lse.type).add(logits.type, {getAxis()}).add(label.type);
+  space.add(loss.type).add(rows.sum.type).add(logits.type, {getAxis()}).add(label.type);
   space.forEach([&](ArrayRef<int64_t> at) {
-    auto position = static_cast<int64_t>(std::clamp<double>(label.data[at[4]], 0, last));
-    lse.data[at[1]] = rows.lse.data[at[2]];
-    double below = partial(logits.data[at[3] + position * stride] - rows.maximum.data[at[2]]);
-    loss.data[at[0]] = rows.logSum.data[at[2]] - below;
+    auto position = static_cast<int64_t>(std::clamp<double>(label.data[at[3]], 0, last));
+    double sum = rows.sum.data[at[1]];
+    shift.data[at[0]] = rows.shift.data[at[1]];
+    inverseSum.data[at[0]] = 1 / sum; // infinite in a row that is -inf throughout
+    double below = partial(logits.data[at[2] + position * stride] - shift.data[at[0]]);
+    loss.data[at[0]] = partial(std::log(sum)) - below;
   });
   return success();
 }
@@ -132,6 +129,8 @@ LogicalResult AttentionOp::evaluate(Operands operands, Results results, Interpre
   FailureOr<TensorValue> weights = changed(getWeight(), rows.weights);
   if (failed(weights)) return failure();
   results[0] = contract(*weights, v, getKey(), results[0].type, partial);
-  results[1] = rows.lse.reordered(results[1].type);
+  results[1] = rows.shift.reordered(results[1].type);
+  for (double &sum : rows.sum.data) sum = sum == 0 ? 1 : 1 / sum;
+  results[2] = rows.sum.reordered(results[2].type);
   return success();
 }

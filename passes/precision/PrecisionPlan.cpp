@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Whether a value is the main result of a contraction or an attention: not a log-sum-exp.
+/// Whether a value is the main result of a contraction or an attention: not what an attention keeps of its rows.
 static bool isProduct(Value value) {
   auto result = dyn_cast<OpResult>(value);
   return result && isa<MultiplyOpInterface>(result.getOwner()) && result.getResultNumber() == 0;

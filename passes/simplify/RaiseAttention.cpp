@@ -6,7 +6,7 @@
 //   … multiples of %p: dropout …                                       becomes the weight region
 //   %o = tsr.contract %p, %v over ["key"]
 //
-// becomes `%o, %lse = tsr.attention %q, %k, %v hidden ["hd"] key "key" { … }`.
+// becomes `%o, %shift, %inverse = tsr.attention %q, %k, %v hidden ["hd"] key "key" { … }`.
 //
 //   1. Start from a contraction over one axis with a softmax over that axis.
 //   2. Walk up to the softmax through ops that scale the probabilities, and from the softmax through elementwise ops to
@@ -210,8 +210,8 @@ void AttentionCandidate::raise() {
 
   GraphBuilder b(output);
   NamedTensorType rows = scores.getType().withAxes(b.without(scores.getType(), key));
-  auto attention =
-      AttentionOp::create(b, output.getLoc(), output.getType(), rows, q, k, v, ValueRange(), scores.getOver(), key);
+  auto attention = AttentionOp::create(b, output.getLoc(), output.getType(), rows, rows, q, k, v, ValueRange(),
+                                       scores.getOver(), key);
   attention->setDiscardableAttrs(output->getDiscardableAttrDictionary());
   fillRegions(attention);
   output.getResult().replaceAllUsesWith(attention.getResult());

@@ -134,8 +134,8 @@ static Value matchPick(Value value, Value x, StringRef axis) {
 }
 
 static Value createCrossEntropy(PatternRewriter &rewriter, Operation *op, Value x, Value label, StringRef axis) {
-  auto loss = CrossEntropyOp::create(rewriter, op->getLoc(), op->getResult(0).getType(), op->getResult(0).getType(), x,
-                                     label, axis);
+  Type type = op->getResult(0).getType();
+  auto loss = CrossEntropyOp::create(rewriter, op->getLoc(), type, type, type, x, label, axis);
   loss->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   return loss.getLoss();
 }
@@ -188,7 +188,7 @@ struct RaisePickedLogSoftmax : OpRewritePattern<GatherOp> {
   }
 };
 
-/// A composite does its own shifting: softmax(x - c) = softmax(x); so for cross entropy.
+/// A composite does its own shifting: softmax(x - c) = softmax(x); so for cross entropy, if only its loss is read.
 template <typename OpT> struct DropShift : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
@@ -199,12 +199,10 @@ template <typename OpT> struct DropShift : OpRewritePattern<OpT> {
         matchReduction(withoutGuard(difference.getRhs(), -std::numeric_limits<double>::infinity()), ReduceKind::Max);
     if (!maximum || maximum->x != difference.getLhs() || maximum->over != SmallVector<StringRef>{op.getAxis()})
       return failure();
-    if (!isLseUnused(op)) return failure();
+    if (!op->getResults().drop_front().use_empty()) return failure();
     rewriter.modifyOpInPlace(op, [&] { op->setOperand(0, difference.getLhs()); });
     return success();
   }
-  static bool isLseUnused(SoftmaxOp) { return true; }
-  static bool isLseUnused(CrossEntropyOp op) { return op.getLse().use_empty(); }
 };
 
 } // namespace

@@ -369,7 +369,7 @@ Value Grower::loss() {
       NamedTensorType rows = tensorType(x).withAxes(b.without(tensorType(x), {"cls"}));
       NamedTensorType type = b.type(b.unite({rows, tensorType(label)}), level.shapes.element);
       if (!fits(label, x)) continue;
-      x = CrossEntropyOp::create(b, b.getLoc(), TypeRange{type, type}, x, label, "cls").getLoss();
+      x = CrossEntropyOp::create(b, b.getLoc(), TypeRange{type, type, type}, x, label, "cls").getLoss();
       addTerm(b.mean(x, axesOf(x)));
     } else
       addTerm(b.mean(b.mul(x, b.add(x, 0.3)), axesOf(x)));

@@ -77,7 +77,7 @@ void Grower::growAttention() {
     return add(b.contract(p, v, {"key"}), 2 * bound);
   }
   NamedTensorType rows = score.withAxes(b.without(score, {"key"}));
-  auto op = AttentionOp::create(b, b.getLoc(), TypeRange{q.getType(), rows}, q, k, v, captures, b.strings({"hd"}),
+  auto op = AttentionOp::create(b, b.getLoc(), TypeRange{q.getType(), rows, rows}, q, k, v, captures, b.strings({"hd"}),
                                 b.getStringAttr("key"));
   {
     OpBuilder::InsertionGuard guard(b);

@@ -47,7 +47,7 @@ module attributes {tsr.model = "perceptron", tsr.axes = ["batch", "pixel", "hidd
     %h1 = tsr.add %h0, %b : (!h, !b) -> !h
     %h = tsr.tanh %h1 : !h
     %y = tsr.contract %h, %down over ["hidden"] {tsr.name = "down"} : (!h, !V) -> !y
-    %ce, %lse = tsr.cross_entropy %y, %label over "class" : (!y, !l) -> (!r, !r)
+    %ce, %shift, %inverse = tsr.cross_entropy %y, %label over "class" : (!y, !l) -> (!r, !r, !r)
     %sum = tsr.reduce sum %ce over ["batch"] : !r -> !s
     %n = tsr.constant 0.020833333 : f32 -> !s
     %loss = tsr.mul %sum, %n : (!s, !s) -> !s

@@ -56,6 +56,19 @@ TEST(GradientConventions, ATieInAReductionIsSharedEqually) {
   }
 }
 
+/// Beside logits of any size that are equal, probabilities are equal. A row without probabilities has no gradient.
+TEST(GradientConventions, ACrossEntropyOfEqualLogits) {
+  const std::string scalar = "!tsr.tensor<[], f64>", vector = "!tsr.tensor<[a: 2], f64>";
+  std::string body = "%label = tsr.constant 0 : i32 -> !tsr.tensor<[], i32>\n"
+                     "%loss0, %shift, %inverse = tsr.cross_entropy %x0, %label over \"a\" : (" +
+                     vector + ", !tsr.tensor<[], i32>) -> (" + scalar + ", " + scalar + ", " + scalar +
+                     ")\n%y = tsr.broadcast %loss0 : " + scalar + " -> " + vector;
+  for (double logit : {0.0, 1e30, -1e30, -1e300}) EXPECT_EQ(gradients(body, {{logit, logit}}), (Numbers{{-1, 1}}));
+  const double infinity = std::numeric_limits<double>::infinity();
+  Numbers ofNone = gradients(body, {{-infinity, -infinity}});
+  for (double gradient : ofNone[0]) EXPECT_TRUE(std::isnan(gradient));
+}
+
 TEST(GradientConventions, AbsAtZeroHasNone) { EXPECT_EQ(gradients(unary("abs"), {{0, -2}}), (Numbers{{0, -1}})); }
 
 TEST(GradientConventions, NoneIntoTheExponentOfABaseThatIsNotPositive) {

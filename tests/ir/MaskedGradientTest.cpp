@@ -242,7 +242,7 @@ static Value attention(GraphBuilder &b, Value x, ValueRange captures, bool isWei
   Value q = b.broadcast(x, b.type(axis(b.getContext(), "c", 1), b.getF64Type())), k = b.rename(q, {"a"}, {"b"});
   NamedTensorType rows = tensorType(x), scores = b.type(b.unite({rows, tensorType(k)}), b.getF64Type());
   scores = scores.withAxes(b.without(scores, {"c"}));
-  auto op = AttentionOp::create(b, b.getLoc(), TypeRange{q.getType(), rows}, q, k, k, captures, b.strings({"c"}),
+  auto op = AttentionOp::create(b, b.getLoc(), TypeRange{q.getType(), rows, rows}, q, k, k, captures, b.strings({"c"}),
                                 b.getStringAttr("b"));
   OpBuilder::InsertionGuard guard(b);
   for (Region *added : {&op.getScore(), &op.getWeight()}) {
@@ -270,6 +270,21 @@ TEST(MaskedGradient, OfAFunctionThatAnAttentionCaptures) {
       for (const auto &row : found)
         for (double number : row) EXPECT_TRUE(std::isfinite(number));
     }
+}
+
+/// Rows whose scores are one large number throughout have equal probabilities, also where the number has no digits left
+/// for the logarithm of how many there are.
+TEST(MaskedGradient, OfAnAttentionWhoseScoresAreALargeConstant) {
+  for (double number : {-1e30, 1e30, -1e300, 0.0}) {
+    Numbers found = gradients({{0.5, 0.2, 0.3}, {1, 2, 3}}, [&](GraphBuilder &b, ValueRange x) {
+      Value mean = attention(b, x[0], {}, /*isWeight=*/false, [&](GraphBuilder &b, ValueRange in) {
+        return SmallVector<Value>{b.constant(number, tensorType(in[0]))};
+      });
+      return b.mul(b.sum(mean, {"c"}), x[1]);
+    });
+    for (double each : found[0]) EXPECT_NEAR(each, 2, 1e-12) << number; // a third of 1 + 2 + 3
+    for (double each : found[1]) EXPECT_NEAR(each, 1.0 / 3, 1e-12) << number;
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -38,8 +38,8 @@ static SmallVector<Value> crossEntropySample(Sample &s) {
   // A label cannot have the axis of the classes.
   if (labels != label.getType()) label = s.reduce(ReduceKind::Max, label, refs(at));
   NamedTensorType loss = s.type(s.unite({rows, labels}), s.getF64Type());
-  auto op = CrossEntropyOp::create(s, s.getLoc(), TypeRange{loss, loss}, logits, label, at[0]);
-  return {op.getLoss(), op.getLse()};
+  auto op = CrossEntropyOp::create(s, s.getLoc(), TypeRange{loss, loss, loss}, logits, label, at[0]);
+  return {op.getLoss(), op.getShift(), op.getInverseSum()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -80,8 +80,8 @@ static SmallVector<Value> attentionSample(Sample &s) {
   NamedTensorType result =
       s.type(s.without(s.type(s.unite({score, tensorType(v)}), s.getF64Type()), {"key"}), s.getF64Type());
 
-  auto op = AttentionOp::create(s, s.getLoc(), TypeRange{result, rows}, q, k, v, captures, s.strings(refs(hidden)),
-                                s.getStringAttr("key"));
+  auto op = AttentionOp::create(s, s.getLoc(), TypeRange{result, rows, rows}, q, k, v, captures,
+                                s.strings(refs(hidden)), s.getStringAttr("key"));
   OpBuilder::InsertionGuard guard(s);
   Block *block = s.createBlock(&op.getScore());
   Value argument = block->addArgument(score, s.getLoc());
@@ -96,8 +96,7 @@ static SmallVector<Value> attentionSample(Sample &s) {
     Value sees = s.compare(Predicate::NE, s.index(s.axis("key")), s.scalar(1, s.getI32Type()));
     YieldOp::create(s, s.getLoc(), s.select(sees, kept, s.scalar(0, s.getF64Type())));
   }
-  if (mask == Mask::Strict) return {op.getResult()}; // The other result is -inf.
-  return {op.getResult(), op.getLse()};
+  return {op.getResult(), op.getShift(), op.getInverseSum()};
 }
 
 void tessera::test::addCompositeSamples(SampleTable &table) {

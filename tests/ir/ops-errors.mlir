@@ -478,7 +478,16 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
 // cross_entropy is over an axis of the logits.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[batch: 3], i32>) {
   // expected-error @below {{'tsr.cross_entropy' op logits have no axis `vocab`}}
-  tsr.cross_entropy %x0, %x1 over "vocab" : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], i32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>)
+  tsr.cross_entropy %x0, %x1 over "vocab" : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], i32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>)
+  return
+}
+
+// -----
+
+// C2: The results of cross_entropy have one type.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[batch: 3], i32>) {
+  // expected-error @below {{'tsr.cross_entropy' op loss, shift and inverse sum differ in type}}
+  tsr.cross_entropy %x0, %x1 over "in" : (!tsr.tensor<[batch: 3, in: 4], f32>, !tsr.tensor<[batch: 3], i32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[], f32>)
   return
 }
 
@@ -487,7 +496,7 @@ func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>, %x1: !tsr.tensor<[batch: 
 // C1: The region of an attention takes the score and the captures.
 func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, in: 4], f32>) {
   // expected-error @below {{'tsr.attention' op expected the score and the captures as region arguments}}
-  tsr.attention %x0, %x1, %x1 hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
+  tsr.attention %x0, %x1, %x1 hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>, !tsr.tensor<[seq: 5], f32>) {
   ^bb0(%s: !tsr.tensor<[seq: 5, key: 5], f32>, %c: !tsr.tensor<[seq: 5, key: 5], f32>):
     tsr.yield %s : !tsr.tensor<[seq: 5, key: 5], f32>
   }
@@ -499,10 +508,22 @@ func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, i
 // C3: The region of an attention yields scores.
 func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, in: 4], f32>) {
   // expected-error @below {{'tsr.attention' op expected the region to yield scores of type}}
-  tsr.attention %x0, %x1, %x1 hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
+  tsr.attention %x0, %x1, %x1 hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>, !tsr.tensor<[seq: 5], f32>) {
   ^bb0(%s: !tsr.tensor<[seq: 5, key: 5], f32>):
     %r = tsr.reduce sum %s over ["key"] : !tsr.tensor<[seq: 5, key: 5], f32> -> !tsr.tensor<[seq: 5], f32>
     tsr.yield %r : !tsr.tensor<[seq: 5], f32>
+  }
+  return
+}
+
+// -----
+
+// C5: What an attention keeps of each row has one type.
+func.func @f(%x0: !tsr.tensor<[seq: 5, in: 4], f32>, %x1: !tsr.tensor<[key: 5, in: 4], f32>) {
+  // expected-error @below {{'tsr.attention' op shift and inverse sum differ in type}}
+  tsr.attention %x0, %x1, %x1 hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>, !tsr.tensor<[], f32>) {
+  ^bb0(%s: !tsr.tensor<[seq: 5, key: 5], f32>):
+    tsr.yield %s : !tsr.tensor<[seq: 5, key: 5], f32>
   }
   return
 }

@@ -105,11 +105,11 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     // CHECK: tsr.layer_norm %arg0 over [vocab] epsilon 1.000000e-05 : <[batch: 3, vocab: 7], f32>, <[batch: 3], f32>
     %norm, %rstd = tsr.layer_norm %x over ["vocab"] epsilon 1.0e-5 : !tsr.tensor<[batch: 3, vocab: 7], f32>, !tsr.tensor<[batch: 3], f32>
     // CHECK: tsr.cross_entropy %arg0, %arg1 over vocab :
-    %loss, %lse = tsr.cross_entropy %x, %label over "vocab" : (!tsr.tensor<[batch: 3, vocab: 7], f32>, !tsr.tensor<[batch: 3], i32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>)
+    %loss, %shift, %inverse = tsr.cross_entropy %x, %label over "vocab" : (!tsr.tensor<[batch: 3, vocab: 7], f32>, !tsr.tensor<[batch: 3], i32>) -> (!tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>, !tsr.tensor<[batch: 3], f32>)
     // CHECK: tsr.attention %arg2, %arg3, %arg4 captures %arg5 hidden [in] key key :
     // CHECK: ^bb0(%{{.*}}: !tsr.tensor<[seq: 5, key: 5], f32>, %{{.*}}: !tsr.tensor<[key: 5], f32>):
     // CHECK: tsr.yield %{{.*}} : !tsr.tensor<[seq: 5, key: 5], f32>
-    %out, %row = tsr.attention %q, %k, %v captures %bias hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
+    %out, %top, %scale = tsr.attention %q, %k, %v captures %bias hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>, !tsr.tensor<[seq: 5], f32>) {
     ^bb0(%score: !tsr.tensor<[seq: 5, key: 5], f32>, %b: !tsr.tensor<[key: 5], f32>):
       %biased = tsr.add %score, %b : (!tsr.tensor<[seq: 5, key: 5], f32>, !tsr.tensor<[key: 5], f32>) -> !tsr.tensor<[seq: 5, key: 5], f32>
       tsr.yield %biased : !tsr.tensor<[seq: 5, key: 5], f32>
@@ -118,7 +118,7 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     // CHECK: } weight {
     // CHECK-NEXT: ^bb0(%[[P:.*]]: !tsr.tensor<[seq: 5, key: 5], f32>):
     // CHECK-NEXT: tsr.mul %[[P]], %[[P]]
-    %out2, %row2 = tsr.attention %q, %k, %v hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>) {
+    %out2, %top2, %scale2 = tsr.attention %q, %k, %v hidden ["in"] key "key" : (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>, !tsr.tensor<[key: 5, in: 4], f32>) -> (!tsr.tensor<[seq: 5, in: 4], f32>, !tsr.tensor<[seq: 5], f32>, !tsr.tensor<[seq: 5], f32>) {
     ^bb0(%score: !tsr.tensor<[seq: 5, key: 5], f32>):
       tsr.yield %score : !tsr.tensor<[seq: 5, key: 5], f32>
     } weight {

@@ -75,8 +75,8 @@ module attributes {tsr.axes = ["batch", "vocab", "embed"], tsr.phase = "optimize
   func.func @step(%x: !tsr.tensor<[batch: 4, embed: 3], f32>, %w: !tsr.tensor<[vocab: 5, embed: 3], f32>, %label: !tsr.tensor<[vocab: 5], i32>) -> !tsr.tensor<[batch: 4, embed: 3], f32> {
     // CHECK-NOT: tsr.repeat
     %l = tsr.contract %x, %w over ["embed"] : (!tsr.tensor<[batch: 4, embed: 3], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
-    %loss, %lse = tsr.cross_entropy %l, %label over "batch" : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5], i32>) -> (!tsr.tensor<[vocab: 5], f32>, !tsr.tensor<[vocab: 5], f32>)
-    %c = tsr.sub %l, %lse : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
+    %loss, %shift, %inverse = tsr.cross_entropy %l, %label over "batch" : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5], i32>) -> (!tsr.tensor<[vocab: 5], f32>, !tsr.tensor<[vocab: 5], f32>, !tsr.tensor<[vocab: 5], f32>)
+    %c = tsr.sub %l, %shift : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5], f32>) -> !tsr.tensor<[batch: 4, vocab: 5], f32>
     %dx = tsr.contract %c, %w over ["vocab"] : (!tsr.tensor<[batch: 4, vocab: 5], f32>, !tsr.tensor<[vocab: 5, embed: 3], f32>) -> !tsr.tensor<[batch: 4, embed: 3], f32>
     // CHECK: return
     return %dx : !tsr.tensor<[batch: 4, embed: 3], f32>

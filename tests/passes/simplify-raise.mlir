@@ -92,7 +92,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
   // log(sum(exp(x - top))) + top - x[label]
   // CHECK-LABEL: @crossEntropy
   func.func @crossEntropy(%x: !tsr.tensor<[batch: 3, vocab: 9], f32>, %label: !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], f32> {
-    // CHECK-NEXT: %[[L:.*]]:2 = tsr.cross_entropy %arg0, %arg1 over vocab
+    // CHECK-NEXT: %[[L:.*]]:3 = tsr.cross_entropy %arg0, %arg1 over vocab
     // CHECK-NEXT: return %[[L]]#0
     %t = tsr.reduce max %x over ["vocab"] : !tsr.tensor<[batch: 3, vocab: 9], f32> -> !tsr.tensor<[batch: 3], f32>
     %d = tsr.sub %x, %t : (!tsr.tensor<[batch: 3, vocab: 9], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, vocab: 9], f32>
@@ -108,7 +108,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
   // The negative of log softmax at the label.
   // CHECK-LABEL: @pickedLogSoftmax
   func.func @pickedLogSoftmax(%x: !tsr.tensor<[batch: 3, vocab: 9], f32>, %label: !tsr.tensor<[batch: 3], i32>) -> !tsr.tensor<[batch: 3], f32> {
-    // CHECK-NEXT: %[[L:.*]]:2 = tsr.cross_entropy %arg0, %arg1 over vocab
+    // CHECK-NEXT: %[[L:.*]]:3 = tsr.cross_entropy %arg0, %arg1 over vocab
     // CHECK-NEXT: return %[[L]]#0
     %t = tsr.reduce max %x over ["vocab"] : !tsr.tensor<[batch: 3, vocab: 9], f32> -> !tsr.tensor<[batch: 3], f32>
     %d = tsr.sub %x, %t : (!tsr.tensor<[batch: 3, vocab: 9], f32>, !tsr.tensor<[batch: 3], f32>) -> !tsr.tensor<[batch: 3, vocab: 9], f32>
@@ -124,7 +124,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
   // A causal mask and a bias per head: the chain moves into the region, positions with it, the bias is captured.
   // CHECK-LABEL: @attention
   func.func @attention(%q: !tsr.tensor<[seq: 5, head: 2, hd: 4], f32>, %k: !tsr.tensor<[head: 2, hd: 4, key: 5], f32>, %v: !tsr.tensor<[head: 2, hd: 4, key: 5], f32>, %b: !tsr.tensor<[head: 2], f32>) -> !tsr.tensor<[seq: 5, head: 2, hd: 4], f32> {
-    // CHECK-NEXT: %[[O:.*]]:2 = tsr.attention %arg0, %arg1, %arg2 captures %arg3 hidden [hd] key key
+    // CHECK-NEXT: %[[O:.*]]:3 = tsr.attention %arg0, %arg1, %arg2 captures %arg3 hidden [hd] key key
     // CHECK-NEXT: ^bb0(%[[S:.*]]: !tsr.tensor<[seq: 5, head: 2, key: 5], f32>, %[[B:.*]]: !tsr.tensor<[head: 2], f32>):
     // CHECK: tsr.mul %[[S]]
     // CHECK: tsr.add %{{.*}}, %[[B]]
@@ -149,7 +149,7 @@ module attributes {tsr.axes = ["batch", "seq", "head", "hd", "key", "in", "vocab
   // Dropout: what scales the probabilities moves into a second region, the draw with it; both regions take all captures.
   // CHECK-LABEL: @dropout
   func.func @dropout(%q: !tsr.tensor<[seq: 5, hd: 4], f32>, %k: !tsr.tensor<[hd: 4, key: 5], f32>, %v: !tsr.tensor<[hd: 4, key: 5], f32>, %b: !tsr.tensor<[key: 5], f32>, %seed: !tsr.tensor<[], i64>, %step: !tsr.tensor<[], i32>) -> !tsr.tensor<[seq: 5, hd: 4], f32> {
-    // CHECK-NEXT: %[[O:.*]]:2 = tsr.attention %arg0, %arg1, %arg2 captures %arg3, %arg4, %arg5 hidden [hd] key key
+    // CHECK-NEXT: %[[O:.*]]:3 = tsr.attention %arg0, %arg1, %arg2 captures %arg3, %arg4, %arg5 hidden [hd] key key
     // CHECK-NEXT: ^bb0(%[[S:.*]]: !tsr.tensor<[seq: 5, key: 5], f32>, %[[B:.*]]: !tsr.tensor<[key: 5], f32>, %{{.*}}: !tsr.tensor<[], i64>, %{{.*}}: !tsr.tensor<[], i32>):
     // CHECK-NEXT: tsr.add %[[S]], %[[B]]
     // CHECK-NEXT: tsr.yield
