@@ -24,11 +24,12 @@ struct CommandOptions {
   std::string dumpDir;
   std::string report; ///< path of an HTML page of decisions; empty: none
   std::string diagnostics = "text";
-  std::string code;  ///< of `explain`
-  std::string other; ///< of `diff`: what the input is compared with
+  std::string code;      ///< of `explain`
+  std::string other;     ///< of `diff`: what the input is compared with
+  std::string failAbove; ///< of `diff`: the limit, such as `2%`; empty: none
   bool timing = false;
   bool verbose = false;
-  bool json = false;             ///< of `plan`
+  bool json = false;             ///< of `plan` and `diff`
   std::vector<std::string> data; ///< of `plan`: files in place of those that the model names
   bool useCache = true;
   std::vector<std::string> programArguments; ///< of `train`: passed to the program
