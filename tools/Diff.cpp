@@ -113,8 +113,9 @@ static std::optional<ProgramFacts> readFacts(const std::string &path, const llvm
   return std::nullopt;
 }
 
-/// Whether a limit is kept. What breaches it is printed.
+/// Whether a limit is kept. What breaches it is printed, after the differences.
 static DiffStatus checkLimit(const GrowthLimit &limit, const ProgramDiff &diff) {
+  llvm::outs().flush();
   for (const std::string &sentence : findUncompared(diff)) messages() << "warning: " << sentence << "\n";
   std::vector<std::string> breaches = limit.findBreaches(diff);
   for (const std::string &breach : breaches) messages() << "error: " << breach << "\n";

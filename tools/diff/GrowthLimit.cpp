@@ -39,9 +39,9 @@ std::vector<std::string> tessera::findUncompared(const ProgramDiff &diff) {
   bool isKnownBefore = diff.step.before.has_value(), isKnownAfter = diff.step.after.has_value();
   if (!isKnownBefore || !isKnownAfter)
     sentences.push_back(
-        fmt::format("only memory was compared: {} no predicted time of a step", isKnownBefore  ? "the second has"
-                                                                                : isKnownAfter ? "the first has"
-                                                                                               : "both have"));
+        fmt::format("only memory was compared: {} predicted time of a step", isKnownBefore  ? "the second has no"
+                                                                             : isKnownAfter ? "the first has no"
+                                                                                            : "neither has a"));
   else if (diff.timeSource.first != diff.timeSource.second)
     sentences.push_back(fmt::format("the predicted times have different sources: {} and {}", diff.timeSource.first,
                                     diff.timeSource.second));

@@ -33,8 +33,10 @@ static Amount amountAt(const Json &object, const char *key) {
 static Amount product(Amount a, Amount b) { return a && b ? Amount(*a * *b) : std::nullopt; }
 static Amount sum(Amount a, Amount b) { return a && b ? Amount(*a + *b) : std::nullopt; }
 
-/// The list or object at `key`; an empty one of the kind `missing` if there is none.
-static Json partAt(const Json &object, const char *key, const Json &missing) {
+static const Json noList = Json::array(), noMembers = Json::object();
+
+/// The list or object at `key`; `missing`, an empty one of its kind, if there is none.
+static const Json &partAt(const Json &object, const char *key, const Json &missing) {
   if (!object.contains(key)) return missing;
   if (object[key].type() != missing.type())
     fail("'{}': expected {}", key, missing.is_array() ? "an array" : "an object");
@@ -96,7 +98,7 @@ static std::map<std::string, double> stateByKind(const Manifest &manifest) {
 /// Live bytes at the peak of an entry function's timeline, by kind.
 static std::map<std::string, double> liveByKind(const Json &timeline, std::map<std::string, double> state) {
   int64_t peak = asInteger(member(timeline, "peak", "timeline"), "timeline: 'peak'");
-  for (const Json &value : partAt(timeline, "values", Json::array()))
+  for (const Json &value : partAt(timeline, "values", noList))
     if (asInteger(member(value, "first", "timeline"), "timeline: 'first'") <= peak &&
         asInteger(member(value, "last", "timeline"), "timeline: 'last'") >= peak)
       state[asString(member(value, "kind", "timeline"), "timeline: 'kind'")] +=
@@ -112,7 +114,7 @@ static std::string passOf(const Json &moment) {
 static std::string runningAtPeak(const Json &timeline) {
   int64_t peak = asInteger(member(timeline, "peak", "timeline"), "timeline: 'peak'");
   std::string running;
-  for (const Json &moment : partAt(timeline, "moments", Json::array()))
+  for (const Json &moment : partAt(timeline, "moments", noList))
     if (asInteger(member(moment, "at", "timeline"), "timeline: 'at'") <= peak)
       running = passOf(moment) + ", " + asString(member(moment, "name", "timeline"), "timeline: 'name'");
   return running;
@@ -140,7 +142,7 @@ static void readMemory(const Manifest &manifest, const Json &json, ProgramFacts 
                  {"arena", Unit::Bytes, manifest.arena.bytes},
                  {"workspace of libraries", Unit::Bytes, manifest.arena.workspaceBytes},
                  {"scratch of a thread", Unit::Bytes, manifest.arena.scratchBytes}};
-  readTimelines(manifest, partAt(partAt(json, "plan", Json::object()), "timelines", Json::object()), facts);
+  readTimelines(manifest, partAt(partAt(json, "plan", noMembers), "timelines", noMembers), facts);
   facts.buffers = manifest.buffers;
   readNeeds(manifest, facts);
 }
@@ -150,12 +152,12 @@ static void readMemory(const Manifest &manifest, const Json &json, ProgramFacts 
 //===----------------------------------------------------------------------===//
 
 static void readTimes(const Json &json, ProgramFacts &facts) {
-  Json predicted = partAt(json, "predicted", Json::object());
+  const Json &predicted = partAt(json, "predicted", noMembers);
   if (predicted.empty()) return;
   facts.timeSource = asString(member(predicted, "source", "'predicted'"), "'source' of predictions");
-  for (const auto &[entry, time] : partAt(predicted, "entries", Json::object()).items()) {
+  for (const auto &[entry, time] : partAt(predicted, "entries", noMembers).items()) {
     facts.times.push_back({entry, Unit::Seconds, amountAt(time, "seconds")});
-    for (const auto &[pass, seconds] : partAt(time, "passes", Json::object()).items())
+    for (const auto &[pass, seconds] : partAt(time, "passes", noMembers).items())
       facts.times.push_back({entry + " " + pass, Unit::Seconds, asAmount(seconds, "time of a pass")});
   }
 }
@@ -237,13 +239,13 @@ static void readWork(const Manifest &manifest, const Json &json, ProgramFacts &f
   WorkList work;
   for (size_t i = 0; i < manifest.kernels.size(); ++i) {
     const Json &kernel = json["kernels"][i];
-    work.add(workOf(manifest.kernels[i], kernel), partAt(kernel, "calls", Json::object()));
+    work.add(workOf(manifest.kernels[i], kernel), partAt(kernel, "calls", noMembers));
   }
   for (size_t i = 0; i < manifest.gemms.size(); ++i) {
     const Json &gemm = json["gemms"][i];
     WorkFacts perCall = workOf(manifest.gemms[i], gemm);
     if (gemm.contains("calls"))
-      work.add(perCall, partAt(gemm, "calls", Json::object()));
+      work.add(perCall, partAt(gemm, "calls", noMembers));
     else
       work.add(perCall, stepEntry, std::nullopt);
   }
@@ -282,7 +284,7 @@ static void addValues(const std::string &entry, const std::vector<ValueSpec> &va
 /// The iterations of the loops over each axis of the step: layers, chunks, micro-batches.
 static void addLoops(const Json &timeline, ProgramFacts &facts) {
   std::map<std::string, std::string> loops;
-  for (const Json &moment : partAt(timeline, "moments", Json::array())) {
+  for (const Json &moment : partAt(timeline, "moments", noList)) {
     if (!moment.contains("repeat")) continue;
     std::string &text = loops[passOf(moment) + " loop over " + asString(member(moment, "name", "timeline"), "'name'")];
     text += fmt::format("{}{}", text.empty() ? "" : ", ", asInteger(moment["repeat"], "timeline: 'repeat'"));
@@ -294,7 +296,7 @@ static void readDecisions(const Manifest &manifest, const Json &json, ProgramFac
   facts.decisions = {{"model", manifest.model}, {"compiler", manifest.compiler}};
   for (const char *key : {"target", "settings", "data"})
     if (json.contains(key)) addDecisions(key, json[key], facts);
-  if (auto timelines = partAt(partAt(json, "plan", Json::object()), "timelines", Json::object());
+  if (const Json &timelines = partAt(partAt(json, "plan", noMembers), "timelines", noMembers);
       timelines.contains(stepEntry))
     addLoops(timelines[stepEntry], facts);
   for (const auto &[name, entry] : manifest.entries) {
