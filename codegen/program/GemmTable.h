@@ -36,7 +36,8 @@ public:
   /// `threads`: with which the program will run. The workspace of a library on the host depends on them.
   GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
-  /// Enters calls of a contraction, which computes `of`. Fails with a message on the op if the library cannot compute it.
+  /// Enters calls of a contraction, which computes `of`. Fails with a message on the op if the library cannot compute
+  /// it.
   llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, const std::string &of,
                                 const CallSite &site);
 
