@@ -24,11 +24,12 @@ struct CommandOptions {
   std::string dumpDir;
   std::string report; ///< path of an HTML page about the program; empty: none
   std::string diagnostics = "text";
-  std::string code;  ///< of `explain`
-  std::string other; ///< of `diff`: what the input is compared with
+  std::string code;      ///< of `explain`
+  std::string other;     ///< of `diff`: what the input is compared with
+  std::string failAbove; ///< of `diff`: the limit, such as `2%`; empty: none
   bool timing = false;
   bool verbose = false;
-  bool json = false;     ///< of `plan`
+  bool json = false;     ///< of `plan` and `diff`
   std::optional<double> price; ///< of `plan`: US dollars for an hour of the device
   std::string largest;   ///< of `plan`: the axis whose largest size is searched for; empty: none
   bool suggests = false; ///< of `plan`

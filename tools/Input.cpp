@@ -65,13 +65,19 @@ static LogicalResult checkAttributes(ModuleOp module) {
 }
 
 OwningOpRef<ModuleOp> tessera::readDump(MLIRContext &context, const std::string &path) {
+  std::string problem;
+  if (std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(path, SIZE_MAX, problem))
+    return parseDump(context, path, std::move(buffer));
+  messages() << "error: " << path << ": " << problem << "\n";
+  return {};
+}
+
+OwningOpRef<ModuleOp> tessera::parseDump(MLIRContext &context, const std::string &path,
+                                         std::unique_ptr<llvm::MemoryBuffer> buffer) {
   auto fail = [&](const llvm::Twine &message) {
     printError(path + ": " + message);
     return OwningOpRef<ModuleOp>();
   };
-  std::string problem;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = readTextFile(path, SIZE_MAX, problem);
-  if (!buffer) return fail(problem);
   if (nestsTooDeep(buffer->getBuffer())) return fail("brackets nest deeper than " + llvm::Twine(maxNesting));
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());

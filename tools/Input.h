@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,10 @@ void loadDialects(mlir::MLIRContext &context);
 
 /// Reads a dumped module. Errors are printed; then it is null. What its phase promises is not checked.
 mlir::OwningOpRef<mlir::ModuleOp> readDump(mlir::MLIRContext &context, const std::string &path);
+
+/// The same from the text of the file.
+mlir::OwningOpRef<mlir::ModuleOp> parseDump(mlir::MLIRContext &context, const std::string &path,
+                                            std::unique_ptr<llvm::MemoryBuffer> text);
 
 /// The input as a module. Without a module there were errors, which were printed to standard error.
 struct Input {

@@ -28,6 +28,7 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
                                  std::optional<double> price) {
   ProgramPlan plan;
   plan.manifest = parseManifest(manifest);
+  plan.text = manifest;
   plan.device = std::move(device);
   if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest);
   plan.host = hostMemory(plan.manifest, data);
@@ -178,5 +179,6 @@ Json tessera::planAsJson(const ProgramPlan &plan) {
   Json buffers = Json::array();
   for (const BufferSpec &buffer : plan.manifest.buffers) buffers.push_back(asJson(buffer));
   json["buffers"] = std::move(buffers);
+  json["manifest"] = parseJson(plan.text, "manifest"); // for `tessera diff`
   return json;
 }

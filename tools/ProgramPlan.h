@@ -29,6 +29,7 @@ struct MemoryFit {
 /// What a program needs. Text and JSON say the same.
 struct ProgramPlan {
   runtime::Manifest manifest;
+  std::string text;      ///< of the manifest
   int64_t liveBytes = 0; ///< the bound that no arena can be below
   PeakMemory peak;
   PlannedDevice device;

@@ -77,6 +77,21 @@ static void addCodeOptions(CLI::App *command, CommandOptions &options) {
   command->add_flag("!--no-cache", options.useCache, "neither read nor write the cache of compiled programs");
 }
 
+static void addDiffOptions(CLI::App *command, CommandOptions &options) {
+  command
+      ->add_option("A", options.input.path,
+                   "a program, its manifest, a plan (`tessera plan --json`), a dumped module (.mlir), or a folder that "
+                   "--dump-dir filled")
+      ->required();
+  command->add_option("B", options.other, "what to compare it with")->required();
+  command
+      ->add_option("--fail-above", options.failAbove,
+                   "PERCENT%: fail only if memory or predicted time of a step grew by more than this, such as 2%")
+      ->check(checkNotEmpty);
+  command->add_flag("--json", options.json, "print the differences of two programs as one JSON object");
+  command->add_flag("-v,--verbose", options.verbose, "list all differences of two programs, not only the largest");
+}
+
 /// A message if the first word should be a command but is not one; else empty.
 static std::string findWrongCommand(const CLI::App &app, llvm::StringRef word) {
   std::vector<std::string> names;
@@ -154,9 +169,9 @@ static int run(int argc, char **argv) {
   addThreadsOption(calibrate, options);
   calibrate->add_flag("-v,--verbose", options.verbose, "print the time of each program");
 
-  CLI::App *diff = app.add_subcommand("diff", "print the differences of two dumps, by the names of the model");
-  diff->add_option("A", options.input.path, "a dumped module (.mlir), or a folder that --dump-dir filled")->required();
-  diff->add_option("B", options.other, "the dump to compare it with")->required();
+  CLI::App *diff =
+      app.add_subcommand("diff", "print the differences of two programs, plans or dumps, by the names of the model");
+  addDiffOptions(diff, options);
 
   CLI::App *explain = app.add_subcommand("explain", "explain an error code");
   explain->add_option("CODE", options.code, "for example E0210")->required();

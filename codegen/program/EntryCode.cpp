@@ -222,7 +222,7 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
     code.callKernel(*kernel, addContraction(*kernel, {op}), {address(a), address(b), bias, result});
     return success();
   }
-  FailureOr<GemmCall> call = gemms.add(op, *description, siteOf({op}));
+  FailureOr<GemmCall> call = gemms.add(op, *description, names.nameOf(op), siteOf({op}));
   if (failed(call)) return failure();
   Value aux = isGrad ? Value(op.getAux()) : Value(op.getExtra());
   auto alignment = [&](Value value) { return value ? alignmentOf(places.lookup(value)) : 0; };

@@ -20,7 +20,8 @@ static runtime::GemmSpec forRuntime(const ContractionGemm &d) {
   return result;
 }
 
-FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, const CallSite &site) {
+FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, const std::string &of,
+                                   const CallSite &site) {
   description.tf32 = library.tf32 && !staysInF32(op) && description.a.type == ElementType::F32;
   Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
   for (auto [i, entry] : llvm::enumerate(entries))
@@ -35,6 +36,7 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, c
     op.emitWarning("oneDNN has only its slow reference implementation for this contraction: ") << plan.implementation;
   Entry entry;
   entry.name = userName(op).str();
+  entry.of = of;
   entry.line = userLine(op.getLoc());
   entry.description = std::move(description);
   if (auto reason = op->getAttrOfType<StringAttr>(attrs::unaligned)) entry.unaligned = reason.str();

@@ -20,6 +20,7 @@ class GemmTable {
 public:
   struct Entry {
     std::string name;
+    std::string of;   ///< what the first call computes (passes/analysis/ValueNames.h)
     std::string line; ///< of the model; empty if there is none
     ContractionGemm description;
     std::string unaligned;      ///< why rows are not aligned as the library prefers; empty if they are
@@ -35,8 +36,10 @@ public:
   /// `threads`: with which the program will run. The workspace of a library on the host depends on them.
   GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
-  /// Enters calls of a contraction. Fails with a message on the op if the library cannot compute it.
-  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, const CallSite &site);
+  /// Enters calls of a contraction, which computes `of`. Fails with a message on the op if the library cannot compute
+  /// it.
+  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, const std::string &of,
+                                const CallSite &site);
 
   /// Enters the alignments of c, `aux` and the bias in a call of an entry with an epilogue.
   void addAlignments(uint32_t entry, std::array<int64_t, 3> alignments);

@@ -236,6 +236,7 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry, uint32_t number) {
   const ContractionGemm &d = entry.description;
   json.object([&] {
     json.attribute("name", entry.name);
+    json.attribute("of", entry.of);
     if (!entry.line.empty()) json.attribute("at", entry.line);
     json.attribute("type", elementTypeName(d.a.type));
     if (d.b.type != d.a.type) json.attribute("type_b", elementTypeName(d.b.type));

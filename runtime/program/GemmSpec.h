@@ -44,6 +44,18 @@ struct GemmSpec {
   Json work;         ///< for the model of costs; profiles repeat it
 };
 
+/// What one call does: operations, two for each multiply-add, and at least how many bytes it reads and writes.
+struct GemmWork {
+  int64_t flops = 0, read = 0, written = 0;
+};
+inline GemmWork workOf(const GemmSpec &gemm) {
+  int64_t resultBytes = gemm.c.bytes();
+  bool writesAux = gemm.epilogue == GemmEpilogue::Gelu && gemm.hasAux;
+  bool readsResult = gemm.accumulate || gemm.epilogue == GemmEpilogue::GeluGrad; // c or aux
+  return {2 * gemm.c.elements() * gemm.a.dims.back(), gemm.a.bytes() + gemm.b.bytes() + (readsResult ? resultBytes : 0),
+          resultBytes * (writesAux ? 2 : 1)};
+}
+
 } // namespace tessera::runtime
 
 #endif // TESSERA_RUNTIME_PROGRAM_GEMMSPEC_H

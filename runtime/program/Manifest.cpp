@@ -187,6 +187,8 @@ static GemmSpec readGemm(const Json &json, const std::vector<KernelSpec> &kernel
   gemm.a.dims = numbers("dims_a"), gemm.a.strides = numbers("strides_a");
   gemm.b.dims = numbers("dims_b"), gemm.b.strides = numbers("strides_b");
   gemm.c.dims = numbers("dims_c"), gemm.c.strides = numbers("strides_c");
+  for (const GemmMatrix *matrix : {&gemm.a, &gemm.b, &gemm.c})
+    if (matrix->dims.size() < 2) fail("{}: contraction '{}' has a matrix without rows or columns", where, gemm.name);
   if (json.contains("bias") && !json["bias"].is_null()) gemm.bias = json["bias"].get<std::vector<int64_t>>();
   gemm.biasType = readGemmType(json, "bias_type", "f32");
   gemm.accumulate = json.value("accumulate", false);
@@ -343,7 +345,7 @@ static ArenaSpec readArena(const Json &json, int64_t threads) {
 static Manifest readManifest(const Json &json) {
   Manifest manifest;
   if (int64_t abi = integerAt(json, "abi"); abi != TSR_ABI_VERSION)
-    fail("{}: ABI version {}, this launcher has {}; compile the program again", where, abi, TSR_ABI_VERSION);
+    fail("{}: ABI version {}, expected {}; compile the program again", where, abi, TSR_ABI_VERSION);
   manifest.compiler = stringOr(json, "compiler", "unknown");
   manifest.model = stringAt(json, "model");
   manifest.target = readTarget(member(json, "target", where));

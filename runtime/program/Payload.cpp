@@ -189,7 +189,7 @@ std::string writeTrainingProgram(const std::string &launcher, std::string_view o
 /// Checks the trailer of a file of `size` bytes. Returns an error message, or an empty string.
 static std::string checkTrailer(const TsrTrailer &trailer, uint64_t size) {
   if (trailer.abiVersion != TSR_ABI_VERSION)
-    return "the program was compiled for ABI version " + std::to_string(trailer.abiVersion) + ", its launcher has " +
+    return "the program was compiled for ABI version " + std::to_string(trailer.abiVersion) + ", expected " +
            std::to_string(TSR_ABI_VERSION) + "; compile it again";
   uint64_t room = size - sizeof(TsrTrailer);
   bool objectFits = trailer.objectOffset <= room && trailer.objectSize <= room - trailer.objectOffset;

@@ -33,16 +33,12 @@ static double laterMedian(std::vector<double> values) {
 }
 
 static void describeContraction(const GemmSpec &gemm, Json &row) {
-  int64_t resultBytes = gemm.c.bytes();
   row["work"] = gemm.work;
+  GemmWork work = workOf(gemm);
   row["name"] = gemm.name;
   row["at"] = gemm.line;
   row["a"] = gemm.a.dims, row["b"] = gemm.b.dims;
-  row["flops"] = 2 * gemm.c.elements() * gemm.a.dims.back();
-  bool writesAux = gemm.epilogue == GemmEpilogue::Gelu && gemm.hasAux;
-  bool readsResult = gemm.accumulate || gemm.epilogue == GemmEpilogue::GeluGrad; // c or aux
-  row["read"] = gemm.a.bytes() + gemm.b.bytes() + (readsResult ? resultBytes : 0);
-  row["written"] = resultBytes * (writesAux ? 2 : 1);
+  row["flops"] = work.flops, row["read"] = work.read, row["written"] = work.written;
 }
 
 /// Of one call, as the program's manifest says.

@@ -1,6 +1,6 @@
 //===- ModuleDiffTest.cpp - what `tessera diff` says of two modules -------===//
 
-#include "tools/ModuleDiff.h"
+#include "tools/diff/ModuleDiff.h"
 #include "ir/dialect/Tsr.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>

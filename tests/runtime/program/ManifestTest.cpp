@@ -73,9 +73,8 @@ TEST(Manifest, RefusesInconsistentSizes) {
 
 TEST(Manifest, NamesTheVersionOfOtherPrograms) {
   for (uint32_t abi : {TSR_ABI_VERSION - 1, TSR_ABI_VERSION + 1})
-    EXPECT_EQ(
-        errorOf(fmt::format("{{\"abi\": {}}}", abi)),
-        fmt::format("manifest: ABI version {}, this launcher has {}; compile the program again", abi, TSR_ABI_VERSION));
+    EXPECT_EQ(errorOf(fmt::format("{{\"abi\": {}}}", abi)),
+              fmt::format("manifest: ABI version {}, expected {}; compile the program again", abi, TSR_ABI_VERSION));
 }
 
 TEST(Manifest, ReadsEveryDataFormat) {

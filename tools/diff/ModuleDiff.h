@@ -1,7 +1,7 @@
 //===- ModuleDiff.h - what differs between two modules --------------------===//
 
-#ifndef TESSERA_TOOLS_MODULEDIFF_H
-#define TESSERA_TOOLS_MODULEDIFF_H
+#ifndef TESSERA_TOOLS_DIFF_MODULEDIFF_H
+#define TESSERA_TOOLS_DIFF_MODULEDIFF_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -14,4 +14,4 @@ bool printModuleDiff(mlir::ModuleOp before, mlir::ModuleOp after, llvm::raw_ostr
 
 } // namespace tessera
 
-#endif // TESSERA_TOOLS_MODULEDIFF_H
+#endif // TESSERA_TOOLS_DIFF_MODULEDIFF_H

@@ -13,10 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/ModuleDiff.h"
+#include "tools/diff/ModuleDiff.h"
 #include "ir/dialect/Assembly.h"
 #include "ir/program/Program.h"
 #include "mlir/IR/OperationSupport.h"
+#include "tools/diff/Match.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
@@ -211,21 +212,6 @@ static std::vector<OpEntry> describeOps(func::FuncOp function) {
     if (op != function) entries.push_back(describe(op));
   });
   return entries;
-}
-
-/// Makes partners of entries whose `key` is the same, in their order. An empty key matches nothing.
-static void match(std::vector<OpEntry> &before, std::vector<OpEntry> &after,
-                  llvm::function_ref<std::string(const OpEntry &)> key) {
-  llvm::StringMap<SmallVector<OpEntry *>> waiting;
-  for (OpEntry &entry : llvm::reverse(before))
-    if (!entry.partner) waiting[key(entry)].push_back(&entry);
-  for (OpEntry &entry : after) {
-    std::string wanted = key(entry);
-    auto found = entry.partner || wanted.empty() ? waiting.end() : waiting.find(wanted);
-    if (found == waiting.end() || found->second.empty()) continue;
-    entry.partner = found->second.pop_back_val();
-    entry.partner->partner = &entry;
-  }
 }
 
 /// How an op differs from its partner; empty if it does not.
