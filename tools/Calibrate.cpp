@@ -186,16 +186,16 @@ std::string Measurement::execute(const std::string &program, ArrayRef<std::strin
 }
 
 std::string Measurement::train(int64_t steps) const {
-  return execute(folder / "program", {"train", "--quiet", "--data", folder / "tokens.bin", "--steps",
-                                      std::to_string(steps), "--profile", folder / "profile.json", "--threads",
-                                      std::to_string(options.codegen.threads)});
+  return execute(folder / "program",
+                 {"train", "--quiet", "--data", folder / "tokens.bin", "--steps", std::to_string(steps), "--profile",
+                  folder / "profile.json", "--threads", std::to_string(options.codegen.threads)});
 }
 
 std::optional<MeasuredProfile> Measurement::measure(const CalibrationRun &run, StringRef type, unsigned number) {
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&runCalibrate));
-  std::vector<std::string> command{"compile",     folder / run.model, "-o",
-                                   folder / "program", "--threads",    std::to_string(options.codegen.threads),
-                                   "--precision", type.str(),         "--no-cache"};
+  std::vector<std::string> command{"compile",          folder / run.model, "-o",
+                                   folder / "program", "--threads",        std::to_string(options.codegen.threads),
+                                   "--precision",      type.str(),         "--no-cache"};
   for (StringRef setting : run.settings) command.push_back("--set"), command.push_back(setting.str());
   if (!options.target.empty()) command.push_back("--target=" + options.target);
   std::string problem = execute(self, command);
@@ -248,10 +248,10 @@ static int fitAndWrite(Target target, int threads, ArrayRef<TimedCall> calls, Ar
   target.figures.calibrated = describeCalibration(how);
   std::string problem = writeOutputFile(options.output, describe(target));
   if (!problem.empty()) return refuse(problem);
-  results() << llvm::formatv("wrote {0}: {1} figures from {2} kernels; predicted times of the programs are off by {3:f1} % "
-                             "in the median, {4:f1} % at most\n",
-                             options.output, fit.keys.size(), calls.size(), 100 * fit.medianError,
-                             100 * fit.largestError);
+  results() << llvm::formatv(
+      "wrote {0}: {1} figures from {2} kernels; predicted times of the programs are off by {3:f1} % "
+      "in the median, {4:f1} % at most\n",
+      options.output, fit.keys.size(), calls.size(), 100 * fit.medianError, 100 * fit.largestError);
   return ExitDone;
 }
 
@@ -295,7 +295,8 @@ static int calibrateMachine(const CommandOptions &options) {
   std::vector<std::string> programs;
   for (const CalibrationRun &run : calibrationRuns())
     for (StringRef type : run.types)
-      if (std::optional<MeasuredProfile> profile = measurement.measure(run, type, static_cast<unsigned>(programs.size()))) {
+      if (std::optional<MeasuredProfile> profile =
+              measurement.measure(run, type, static_cast<unsigned>(programs.size()))) {
         llvm::append_range(calls, profile->calls);
         programs.push_back(llvm::formatv("{0} in {1}, {2:f2} ms a step", run.model, type, 1e3 * profile->seconds));
       }

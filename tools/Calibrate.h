@@ -16,8 +16,8 @@ struct MeasuredProfile {
   std::vector<TimedCall> calls;
 };
 
-/// Reads what `PROGRAM train --profile` wrote. `number`: of the program among those that are fitted together. Else none,
-/// and `problem` says why.
+/// Reads what `PROGRAM train --profile` wrote. `number`: of the program among those that are fitted together. Returns
+/// none if it cannot, and `problem` says why.
 std::optional<MeasuredProfile> readProfile(const std::string &path, unsigned number, std::string &problem);
 
 /// Measures this machine, or takes the times of profiles, and writes a description of the device. Returns an exit

@@ -18,13 +18,13 @@
 #include "tools/PhaseWarnings.h"
 #include "tools/ProgramCache.h"
 #include "tools/ProgramPlan.h"
+#include "tools/ProgramSummary.h"
 #include "tools/Report.h"
 #include "tools/Suggestions.h"
 #include "tools/TargetOption.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include <csignal>
@@ -293,41 +293,6 @@ static int writeReport(const Input &input, const CommandOptions &options, Report
   return problem.empty() ? ExitDone : refuse(problem);
 }
 
-namespace {
-/// Facts about a compiled program, for the user.
-struct ProgramSummary {
-  std::string target, instructionSets;
-  double arenaMiB = 0;
-};
-} // namespace
-
-/// Reads them from the manifest, as the program does.
-static ProgramSummary summarize(StringRef manifest) {
-  ProgramSummary summary;
-  auto json = llvm::json::parse(manifest);
-  if (!json) return llvm::consumeError(json.takeError()), summary;
-  const llvm::json::Object *target = json->getAsObject()->getObject("target");
-  const llvm::json::Object *arena = json->getAsObject()->getObject("arena");
-  llvm::SmallVector<StringRef> features;
-  for (const llvm::json::Value &feature : *target->getArray("features")) features.push_back(*feature.getAsString());
-  StringRef widest = llvm::is_contained(features, "avx512f") ? "avx512"
-                     : llvm::is_contained(features, "avx2")  ? "avx2"
-                                                             : "";
-  summary.instructionSets = llvm::join(features, " ");
-  summary.arenaMiB = static_cast<double>(arena->getInteger("bytes").value_or(0)) / (1 << 20);
-  if (const llvm::json::Array *architectures = target->getArray("architectures")) {
-    llvm::SmallVector<StringRef> list;
-    for (const llvm::json::Value &architecture : *architectures) list.push_back(*architecture.getAsString());
-    summary.target = "cuda (" + llvm::join(list, ", ") + "), " +
-                     std::to_string(json->getAsObject()->getArray("kernels")->size()) + " kernels";
-    return summary;
-  }
-  int64_t threads = target->getInteger("threads").value_or(0);
-  summary.target = llvm::formatv("cpu {0}{1}, {2} thread{3}", target->getString("march").value_or(""),
-                                 widest.empty() ? "" : (" (" + widest + ")").str(), threads, threads == 1 ? "" : "s");
-  return summary;
-}
-
 /// Runs the phases and code generation.
 static int generate(Input &input, const CommandOptions &options, CompiledProgram &program, PhaseRun &run) {
   if (int status = runPhases(input, options, run)) return status;
@@ -339,7 +304,8 @@ static int generate(Input &input, const CommandOptions &options, CompiledProgram
   FailureOr<CompiledProgram> made = generateProgram(module, codegen);
   if (failed(made)) return failedOn(before, options, lack.empty() ? run.dumps.getProblem() : lack);
   program = std::move(*made);
-  if (!options.report.empty()) run.report.describe(program.manifest, planOf(module, options, plannedDevice(module, options), program.manifest));
+  if (!options.report.empty())
+    run.report.describe(program.manifest, planOf(module, options, plannedDevice(module, options), program.manifest));
   return writeReport(input, options, run.report);
 }
 

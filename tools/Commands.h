@@ -29,13 +29,13 @@ struct CommandOptions {
   std::string failAbove; ///< of `diff`: the limit, such as `2%`; empty: none
   bool timing = false;
   bool verbose = false;
-  bool json = false;     ///< of `plan` and `diff`
+  bool json = false;           ///< of `plan` and `diff`
   std::optional<double> price; ///< of `plan`: US dollars for an hour of the device
-  std::string largest;   ///< of `plan`: the axis whose largest size is searched for; empty: none
-  bool suggests = false; ///< of `plan`
+  std::string largest;         ///< of `plan`: the axis whose largest size is searched for; empty: none
+  bool suggests = false;       ///< of `plan`
   /// The options are tried: a defect of the compiler leaves no file.
   bool isTrial = false;
-  std::vector<std::string> data; ///< of `plan`: files in place of those that the model names
+  std::vector<std::string> data;     ///< of `plan`: files in place of those that the model names
   std::vector<std::string> profiles; ///< of `calibrate`: take the times of these
   bool useCache = true;
   std::vector<std::string> programArguments; ///< of `train`: passed to the program

@@ -73,23 +73,24 @@ std::string PlannedTime::describe() const {
   if (!entry) return "";
   const std::string &source = manifest.predicted.source;
   if (manifest.predicted.isAssumed())
-    return fmt::format("time        not calibrated: {} to {} a step; `tessera calibrate -o MACHINE.device` measures this "
-                       "machine, for --on=./MACHINE.device\n",
-                       formatSeconds(entry->least), formatSeconds(entry->most));
-  std::string text =
-      fmt::format("time        {} a step, {} to {} are likely ({})\n", formatSeconds(entry->seconds),
-                  formatSeconds(entry->least), formatSeconds(entry->most),
-                  source == "calibrated" ? "the device is calibrated" : "from the device's data sheet");
+    return fmt::format(
+        "time        not calibrated: {} to {} a step; `tessera calibrate -o MACHINE.device` measures this "
+        "machine, for --on=./MACHINE.device\n",
+        formatSeconds(entry->least), formatSeconds(entry->most));
+  std::string text = fmt::format("time        {} a step, {} to {} are likely ({})\n", formatSeconds(entry->seconds),
+                                 formatSeconds(entry->least), formatSeconds(entry->most),
+                                 source == "calibrated" ? "the device is calibrated" : "from the device's data sheet");
   std::string speed;
-  if (auto units = unitsPerStep()) speed = fmt::format("{} {}/s", formatCount(units->second / entry->seconds), units->first);
+  if (auto units = unitsPerStep())
+    speed = fmt::format("{} {}/s", formatCount(units->second / entry->seconds), units->first);
   if (entry->peak > 0)
     speed += fmt::format("{}MFU {:.1f} %: of {:.4g} TFLOP/s in {}", speed.empty() ? "" : ", ", 100 * mfu(),
                          entry->peak / 1e12, entry->type);
   if (!speed.empty()) text += "            " + speed + "\n";
   for (const auto &[pass, seconds] : entry->passes) text += describePart(pass, seconds, entry->seconds);
   for (const PredictedRepeat &repeat : entry->repeats)
-    text += describePart(fmt::format("{}{} x {}{}{}", std::string(2 * repeat.depth, ' '), repeat.axis, repeat.iterations,
-                                     repeat.pass.empty() ? "" : ", ", repeat.pass),
+    text += describePart(fmt::format("{}{} x {}{}{}", std::string(2 * repeat.depth, ' '), repeat.axis,
+                                     repeat.iterations, repeat.pass.empty() ? "" : ", ", repeat.pass),
                          repeat.seconds, entry->seconds);
   return text + describeRun();
 }
@@ -101,12 +102,18 @@ std::string PlannedTime::describe() const {
 Json PlannedTime::asJson() const {
   const PredictedEntry *entry = step();
   if (!entry) return nullptr;
-  Json json = {{"source", manifest.predicted.source}, {"seconds", entry->seconds}, {"least", entry->least},
-               {"most", entry->most},                 {"passes", entry->passes}};
+  Json json = {{"source", manifest.predicted.source},
+               {"seconds", entry->seconds},
+               {"least", entry->least},
+               {"most", entry->most},
+               {"passes", entry->passes}};
   Json repeats = Json::array();
   for (const PredictedRepeat &repeat : entry->repeats)
-    repeats.push_back({{"axis", repeat.axis}, {"iterations", repeat.iterations}, {"depth", repeat.depth},
-                       {"pass", repeat.pass}, {"seconds", repeat.seconds}});
+    repeats.push_back({{"axis", repeat.axis},
+                       {"iterations", repeat.iterations},
+                       {"depth", repeat.depth},
+                       {"pass", repeat.pass},
+                       {"seconds", repeat.seconds}});
   json["repeats"] = std::move(repeats);
   json["mfu"] = entry->peak > 0 ? Json(mfu()) : Json();
   auto units = unitsPerStep();
@@ -115,7 +122,8 @@ Json PlannedTime::asJson() const {
   auto ofSteps = [&](std::optional<double> steps) -> Json {
     if (!steps || *steps <= 0) return nullptr;
     double seconds = *steps * entry->seconds;
-    return {{"steps", *steps}, {"seconds", seconds},
+    return {{"steps", *steps},
+            {"seconds", seconds},
             {"price", options.price ? Json(*options.price * seconds / 3600) : Json()}};
   };
   json["data"] = ofSteps(stepsOfPass());

@@ -120,8 +120,9 @@ static std::string describeBuffers(const Manifest &manifest, bool listsAll) {
 }
 
 std::string tessera::describePlan(const ProgramPlan &plan, bool listsAllBuffers) {
-  return describeSizes(plan) + describeFit(plan) + PlannedTime(plan.manifest, plan.time).describe() + describeMemory(plan) + describeDisk(plan.disk) +
-         describePeak(plan.peak) + describeBuffers(plan.manifest, listsAllBuffers);
+  return describeSizes(plan) + describeFit(plan) + PlannedTime(plan.manifest, plan.time).describe() +
+         describeMemory(plan) + describeDisk(plan.disk) + describePeak(plan.peak) +
+         describeBuffers(plan.manifest, listsAllBuffers);
 }
 
 //===----------------------------------------------------------------------===//

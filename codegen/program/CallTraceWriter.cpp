@@ -74,7 +74,8 @@ private:
       json.attribute("name", ops.size() == 1 ? userName(ops.front()) : "");
       StepPass pass = stepPass(ops);
       if (pass != StepPass::Forward) json.attribute("pass", stringifyStepPass(pass));
-      if (const CallCost *cost = costs.costOf(ops.front())) json.attribute(stringify(cost->work.kind), cost->call->number);
+      if (const CallCost *cost = costs.costOf(ops.front()))
+        json.attribute(stringify(cost->work.kind), cost->call->number);
       json.attributeArray("results", [&] {
         for (Operation *op : ops) {
           auto places = op->getAttrOfType<ArrayAttr>(attrs::places);

@@ -48,12 +48,12 @@ private:
     SmallVector<Operation *> ops(contractions.begin(), contractions.end());
     KernelWork work = workOf(contractions);
     uint32_t number = kernels.add(kernel, work, originOf(ops), siteOf(ops));
-    noteCall(Call::Kind::Kernel, number, ops, work);
+    noteCall(CallKind::Kernel, number, ops, work);
     return number;
   }
   /// Notes the call of a kernel or of the library.
-  void noteCall(Call::Kind kind, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work);
-  MemoryAccess accessTo(Value value, int64_t bytes, bool isWritten) const {
+  void noteCall(CallKind kind, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work);
+  CallAccess accessTo(Value value, int64_t bytes, bool isWritten) const {
     return {places.lookup(value), bytesInRoot(value), bytes, isWritten};
   }
   KernelOrigin originOf(ArrayRef<Operation *> ops) const;
@@ -149,14 +149,14 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
   for (auto [i, kernel] : llvm::enumerate(*emitted)) {
     bool isPart = i + 1 < emitted->size();
     uint32_t number = kernels.add(kernel, share, originOf(ops), siteOf(ops), isPart);
-    noteCall(Call::Kind::Kernel, number, ops, share);
+    noteCall(CallKind::Kernel, number, ops, share);
     code.callKernel(kernel, number, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
   }
   return success();
 }
 
-void EntryEmitter::noteCall(Call::Kind kind, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work) {
-  Call call{kind, number, ops.front(), stepPass(ops), work, {}};
+void EntryEmitter::noteCall(CallKind kind, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work) {
+  ProgramCall call{kind, number, ops.front(), stepPass(ops), work, {}};
   for (Operation *op : ops) {
     for (OpOperand &operand : op->getOpOperands())
       call.accesses.push_back(accessTo(operand.get(), bytesRead(op, operand.getOperandNumber()), false));
@@ -169,8 +169,8 @@ void EntryEmitter::noteCall(Call::Kind kind, uint32_t number, ArrayRef<Operation
 void EntryEmitter::copy(PlaceAttr to, PlaceAttr from, Value value, Operation *cause) {
   int64_t bytes = bytesInRoot(value);
   code.copy(code.address(to, inductions), code.address(from, inductions), bytes);
-  Call call;
-  call.kind = Call::Kind::Copy, call.first = cause;
+  ProgramCall call;
+  call.kind = CallKind::Copy, call.first = cause;
   call.pass = cause ? stepPass(cause) : stepPassOf(value);
   call.work.read = call.work.written = bytes;
   call.accesses = {{from, bytes, bytes, false}, {to, bytes, bytes, true}};
@@ -229,8 +229,8 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   if (op.getEpilogue())
     gemms.addAlignments(call->index, {alignment(op.getResult()), alignment(aux), alignment(biasOrSum)});
   KernelWork work = workOf(ArrayRef<ContractOp>{op});
-  for (GemmWork &gemm : work.gemms) gemm.tf32 = gemms.getEntries()[call->index].description.tf32;
-  noteCall(Call::Kind::Gemm, call->index, {op}, work);
+  for (MultiplyWork &gemm : work.gemms) gemm.tf32 = gemms.getEntries()[call->index].description.tf32;
+  noteCall(CallKind::Gemm, call->index, {op}, work);
   code.callGemm(call->index, address(call->a), address(call->b), bias, addressOrNull(aux), result);
   return success();
 }
@@ -263,7 +263,8 @@ LogicalResult EntryEmitter::emitRepeat(RepeatOp op) {
   for (auto [i, argument] : llvm::enumerate(op.getBlock().getArguments()))
     if (failed(place(argument, argPlaces && i < argPlaces.size() ? argPlaces[i] : Attribute(), op))) return failure();
   copyCarriedOperands(op);
-  calls.steps.emplace_back(LoopBegin{op.getAxis().getName().str(), op.getAxis().getSize(), op.getReverse(), stepPass(op)});
+  calls.steps.emplace_back(
+      LoopBegin{op.getAxis().getName().str(), op.getAxis().getSize(), op.getReverse(), stepPass(op)});
   if (failed(code.loop(op.getAxis().getSize(), op.getReverse(), [&](Value i) { return emitIteration(op, i); })))
     return failure();
   calls.steps.emplace_back(LoopEnd());
@@ -325,7 +326,7 @@ FailureOr<CallSequence> EntryEmitter::emit() {
 }
 
 FailureOr<CallSequence> tessera::emitEntry(func::FuncOp function, ModuleOp code, Backend &backend, KernelTable &kernels,
-                                 GemmTable &gemms) {
+                                           GemmTable &gemms) {
   return EntryEmitter(function, code, backend, kernels, gemms).emit();
 }
 

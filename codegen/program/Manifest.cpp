@@ -38,7 +38,7 @@ private:
   void writeGemm(const GemmTable::Entry &entry, uint32_t number);
   void writeKernel(const KernelTable::Entry &kernel, uint32_t number);
   void writeCalls(const CallCounts &calls);
-  void writeCost(Call::Kind kind, uint32_t number);
+  void writeCost(CallKind kind, uint32_t number);
   void writePlan();
   void writePredicted();
   void writePredictedParts(bool isStep, const EntryCost &entry);
@@ -223,7 +223,7 @@ static double rounded(double seconds) {
 }
 
 /// What the model of costs knows of a call.
-void ManifestWriter::writeCost(Call::Kind kind, uint32_t number) {
+void ManifestWriter::writeCost(CallKind kind, uint32_t number) {
   const CallCost *cost = summary.costs->meanOf(kind, number);
   if (!cost) return;
   json.attribute("seconds", rounded(cost->seconds));
@@ -262,7 +262,7 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry, uint32_t number) {
     json.attribute("scratch", entry.scratchBytes);
     json.attribute("implementation", entry.implementation);
     writeCalls(entry.calls);
-    writeCost(Call::Kind::Gemm, number);
+    writeCost(CallKind::Gemm, number);
   });
 }
 
@@ -293,7 +293,7 @@ void ManifestWriter::writeKernel(const KernelTable::Entry &kernel, uint32_t numb
       if (kernel.isPart) json.attribute("part", true);
     }
     writeCalls(kernel.calls);
-    writeCost(Call::Kind::Kernel, number);
+    writeCost(CallKind::Kernel, number);
   });
 }
 

@@ -10,8 +10,7 @@ template <typename OpT> static void append(std::vector<ComputingOp> &ops) {
   constexpr bool isElementwise = OpT::template hasTrait<ElementwiseOpInterface::Trait>();
   if constexpr (OpT::template hasTrait<traits::MayBeInKernel>() &&
                 (isElementwise || !OpT::template hasTrait<traits::HasNoArithmetic>()))
-    ops.push_back(
-        {OpT::getOperationName().split('.').second, OpT::template hasTrait<traits::Approximated>()});
+    ops.push_back({OpT::getOperationName().split('.').second, OpT::template hasTrait<traits::Approximated>()});
 }
 
 template <typename... Ops> static std::vector<ComputingOp> collect() {

@@ -28,7 +28,7 @@ private:
   /// Steps [begin, end), which stand for `runs` runs of each.
   void walk(size_t begin, size_t end, double runs) {
     for (size_t i = begin; i < end; ++i) {
-      if (const auto *call = std::get_if<Call>(&calls.steps[i])) {
+      if (const auto *call = std::get_if<ProgramCall>(&calls.steps[i])) {
         visit(*call, costs[i], runs);
       } else if (const auto *loop = std::get_if<LoopBegin>(&calls.steps[i])) {
         size_t last = endOf(i);
@@ -62,19 +62,19 @@ private:
     return offset;
   }
 
-  static bool isRead(const Call &call, PlaceAttr place) {
+  static bool isRead(const ProgramCall &call, PlaceAttr place) {
     return llvm::any_of(call.accesses,
-                        [&](const MemoryAccess &access) { return !access.isWritten && access.place == place; });
+                        [&](const CallAccess &access) { return !access.isWritten && access.place == place; });
   }
 
-  void visit(const Call &call, CallCost &cost, double runs) {
+  void visit(const ProgramCall &call, CallCost &cost, double runs) {
     if (!cost.call) {
       cost.call = &call;
       cost.work = CallWork::of(call);
       cost.work.traffic.assign(model.cacheBytes().size() + 1, 0.0);
     }
     cost.runs += runs;
-    for (const MemoryAccess &access : call.accesses) {
+    for (const CallAccess &access : call.accesses) {
       auto parts = caches.access(offsetOf(access.place), access.span);
       if (access.isWritten && model.readsLinesToWrite() && !isRead(call, access.place)) parts.back() *= 2;
       for (auto [bytes, part] : llvm::zip(cost.work.traffic, parts)) bytes += runs * part * double(access.bytes);

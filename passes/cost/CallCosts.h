@@ -10,10 +10,10 @@ namespace tessera {
 
 /// The cost of a call at one place of an entry function.
 struct CallCost {
-  const Call *call = nullptr;
-  double runs = 0;     ///< in one run of the function
-  CallWork work;       ///< of one run of the call; its traffic is the mean over all runs
-  double seconds = 0;  ///< of one run of the call
+  const ProgramCall *call = nullptr;
+  double runs = 0;    ///< in one run of the function
+  CallWork work;      ///< of one run of the call; its traffic is the mean over all runs
+  double seconds = 0; ///< of one run of the call
 };
 
 /// In the order of the sequence, which must outlive them. A loop is gone through twice, for its first iteration and for

@@ -16,7 +16,7 @@
 namespace tessera {
 
 /// What a call reads or writes.
-struct MemoryAccess {
+struct CallAccess {
   PlaceAttr place;   ///< in the arena, with strides along the loops around the call
   int64_t span = 0;  ///< from the first byte to the last
   int64_t bytes = 0; ///< of them, that are accessed
@@ -26,16 +26,17 @@ struct MemoryAccess {
 /// What is called: a kernel, a contraction of the library, or a copy.
 enum class CallKind { Kernel, Gemm, Copy };
 
-struct Call {
-  using Kind = CallKind;
-  Kind kind = Kind::Kernel;
-  uint32_t number = 0;               ///< in the manifest's list of kernels or contractions
+/// A call or a copy, as often as the loops around it run.
+struct ProgramCall {
+  CallKind kind = CallKind::Kernel;
+  uint32_t number = 0;              ///< in the manifest's list of kernels or contractions
   mlir::Operation *first = nullptr; ///< of the ops that it computes; null: a copy that is no op
   StepPass pass = StepPass::Forward;
   KernelWork work;
-  std::vector<MemoryAccess> accesses;
+  std::vector<CallAccess> accesses;
 };
 
+/// A repeat begins. Its steps are those up to its `LoopEnd`.
 struct LoopBegin {
   std::string axis;
   int64_t iterations = 1;
@@ -46,7 +47,7 @@ struct LoopEnd {};
 
 struct CallSequence {
   std::string entry; ///< the entry function
-  std::vector<std::variant<Call, LoopBegin, LoopEnd>> steps;
+  std::vector<std::variant<ProgramCall, LoopBegin, LoopEnd>> steps;
 };
 
 } // namespace tessera

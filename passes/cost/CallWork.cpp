@@ -22,7 +22,7 @@ void CallWork::write(llvm::json::OStream &json) const {
       for (const OpCount &count : ops) json.attribute(count.op, count.elements);
     });
     json.attributeArray("multiplies", [&] {
-      for (const GemmWork &gemm : gemms)
+      for (const MultiplyWork &gemm : gemms)
         json.object([&] {
           json.attribute("type", elementTypeName(gemm.type));
           json.attribute("count", gemm.count);
@@ -55,9 +55,8 @@ std::optional<CallWork> CallWork::read(const llvm::json::Value &json) {
   const llvm::json::Object *object = json.getAsObject();
   if (!object) return std::nullopt;
   CallWork work;
-  const auto *kind = llvm::find_if(kinds, [name = object->getString("kind").value_or("")](const auto &entry) {
-    return entry.second == name;
-  });
+  const auto *kind = llvm::find_if(
+      kinds, [name = object->getString("kind").value_or("")](const auto &entry) { return entry.second == name; });
   const llvm::json::Object *ops = object->getObject("ops");
   const llvm::json::Array *multiplies = object->getArray("multiplies"), *traffic = object->getArray("traffic");
   if (kind == std::end(kinds) || !ops || !multiplies || !traffic || !readGemms(*multiplies, work)) return std::nullopt;

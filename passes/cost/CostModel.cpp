@@ -8,7 +8,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// A copy reads a line, reads the line that it writes, and writes that: three times its bytes move, and two are counted.
+/// A copy reads a line, reads the line that it writes, and writes that. So three times its bytes move, and the figure
+/// counts two.
 static constexpr double movedByCopies = 1.5;
 
 StringRef tessera::stringify(CostSource source) {
@@ -69,10 +70,10 @@ double CostModel::defaultOf(StringRef key) const {
     double onCpu, onGpu;
   };
   static constexpr Default defaults[] = {
-      {"l2_cache", 1 << 20, 0},       {"l3_cache", 32 << 20, 0},      {"l2_bandwidth", 150e9, 0},
-      {"thread_f32_rate", 100e9, 0},  {"thread_copy_bandwidth", 12e9, 0}, {"copy_bandwidth", 25e9, 1e12},
-      {"launch", 0, 4e-6},            {"graph_launch", 0, 1.2e-6},    {"shortest_kernel", 0, 2e-6},
-      {"sustained", 100, 75},         {"cache_bytes", 0, 40 << 20},   {"multiprocessors", 0, 100},
+      {"l2_cache", 1 << 20, 0},      {"l3_cache", 32 << 20, 0},          {"l2_bandwidth", 150e9, 0},
+      {"thread_f32_rate", 100e9, 0}, {"thread_copy_bandwidth", 12e9, 0}, {"copy_bandwidth", 25e9, 1e12},
+      {"launch", 0, 4e-6},           {"graph_launch", 0, 1.2e-6},        {"shortest_kernel", 0, 2e-6},
+      {"sustained", 100, 75},        {"cache_bytes", 0, 40 << 20},       {"multiprocessors", 0, 100},
   };
   for (const Default &entry : defaults)
     if (entry.key == key) return isGpu ? entry.onGpu : entry.onCpu;
@@ -146,7 +147,7 @@ double CostModel::opSeconds(const OpCount &count) const {
 }
 
 /// c in tiles of three sizes, of which small ones reach a part of the rate; the best of them.
-double CostModel::gemmSecondsOnGpu(const GemmWork &gemm, double rate) const {
+double CostModel::gemmSecondsOnGpu(const MultiplyWork &gemm, double rate) const {
   struct Tile {
     int64_t rows, columns;
     double speed;
@@ -161,7 +162,7 @@ double CostModel::gemmSecondsOnGpu(const GemmWork &gemm, double rate) const {
   return best;
 }
 
-double CostModel::gemmSeconds(const GemmWork &gemm, CallKind kind) const {
+double CostModel::gemmSeconds(const MultiplyWork &gemm, CallKind kind) const {
   StringRef by = gemm.isTiled ? "tiled" : kind == CallKind::Gemm ? "library" : "generated";
   std::string prefix = ("gemm." + by + "." + rateName(gemm.type)).str();
   // Of generated contractions the rate of the type is the speed.
@@ -176,7 +177,7 @@ double CostModel::gemmSeconds(const GemmWork &gemm, CallKind kind) const {
 double CostModel::computeSeconds(const CallWork &work) const {
   double seconds = 0;
   for (const OpCount &count : work.ops) seconds += opSeconds(count);
-  for (const GemmWork &gemm : work.gemms) seconds += gemmSeconds(gemm, work.kind);
+  for (const MultiplyWork &gemm : work.gemms) seconds += gemmSeconds(gemm, work.kind);
   return seconds;
 }
 

@@ -64,8 +64,8 @@ private:
   double computeSeconds(const CallWork &work) const;
   double memorySeconds(const CallWork &work) const;
   double opSeconds(const OpCount &count) const;
-  double gemmSeconds(const GemmWork &gemm, CallKind kind) const;
-  double gemmSecondsOnGpu(const GemmWork &gemm, double rate) const;
+  double gemmSeconds(const MultiplyWork &gemm, CallKind kind) const;
+  double gemmSecondsOnGpu(const MultiplyWork &gemm, double rate) const;
   std::string rateKey(ElementType type, bool tf32) const;
   double defaultOf(llvm::StringRef key) const;
   /// Of what all cores reach together, the part that the threads reach; `one`: the key of what one thread reaches.

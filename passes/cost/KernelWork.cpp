@@ -86,7 +86,7 @@ static void countOps(KernelOp kernel, OpCounts &counts) {
 KernelWork KernelWork::dividedBy(int64_t parts) const {
   KernelWork part{flops / parts, isContraction, read / parts, written / parts, ops, gemms};
   for (OpCount &count : part.ops) count.elements /= parts;
-  for (GemmWork &gemm : part.gemms) gemm.count /= static_cast<double>(parts);
+  for (MultiplyWork &gemm : part.gemms) gemm.count /= static_cast<double>(parts);
   return part;
 }
 
@@ -134,14 +134,16 @@ KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
     for (Value result : contraction->getResults()) work.written += elementBytes(tensorType(result));
   }
   if (std::optional<ContractionGemm> gemm = describeGemm(contractions.front()))
-    work.gemms.push_back({gemm->a.type, double(gemm->batch()) * double(contractions.size()), gemm->m(), gemm->n(), gemm->k()});
+    work.gemms.push_back(
+        {gemm->a.type, double(gemm->batch()) * double(contractions.size()), gemm->m(), gemm->n(), gemm->k()});
   return work;
 }
 
 /// The part `share` of the elements of the matrices is computed.
-static GemmWork gemmOf(ContractOp contract, const TiledContraction &contraction, const MatrixAxes &axes, double share) {
+static MultiplyWork gemmOf(ContractOp contract, const TiledContraction &contraction, const MatrixAxes &axes,
+                           double share) {
   int64_t rows = axes.rows.getSize(), columns = axes.columns.getSize(), extent = contraction.extent;
-  GemmWork work;
+  MultiplyWork work;
   work.type = *elementTypeOf(tensorType(contract.getLhs()).getElementType());
   work.count = share, work.isTiled = true;
   for (AxisAttr axis : axes.batch) work.count *= double(axis.getSize());

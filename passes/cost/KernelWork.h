@@ -9,7 +9,7 @@
 namespace tessera {
 
 /// Multiplications of equal size that are computed by one call: c [m, n] = a [m, k] · b [k, n].
-struct GemmWork {
+struct MultiplyWork {
   ElementType type = ElementType::F32; ///< of a
   double count = 1;                    ///< how many; of a band of a matrix only the part in the band
   int64_t m = 0, n = 0, k = 0;
@@ -30,7 +30,7 @@ struct KernelWork {
   int64_t read = 0, written = 0; ///< bytes; of a table, only those that are gathered
   /// Of kernels, and of the kernels in tiled ops: what is computed element by element, in the order of names.
   llvm::SmallVector<OpCount, 0> ops = {};
-  llvm::SmallVector<GemmWork, 0> gemms = {}; ///< of contractions and tiled ops
+  llvm::SmallVector<MultiplyWork, 0> gemms = {}; ///< of contractions and tiled ops
 
   /// The work of each of `parts` that share it evenly.
   KernelWork dividedBy(int64_t parts) const;

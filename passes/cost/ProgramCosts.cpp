@@ -18,7 +18,9 @@ static void addRuns(CallCost &mean, const CallCost &other) {
 }
 
 /// Operations of a multiplication.
-static double flopsOf(const GemmWork &gemm) { return 2 * gemm.count * double(gemm.m) * double(gemm.n) * double(gemm.k); }
+static double flopsOf(const MultiplyWork &gemm) {
+  return 2 * gemm.count * double(gemm.m) * double(gemm.n) * double(gemm.k);
+}
 
 EntryCost ProgramCosts::costOf(const CallSequence &sequence, ArrayRef<CallCost> costs) const {
   EntryCost entry;
@@ -36,33 +38,34 @@ EntryCost ProgramCosts::costOf(const CallSequence &sequence, ArrayRef<CallCost> 
       double seconds = cost.runs * cost.seconds;
       entry.seconds += seconds, entry.passes[cost.call->pass] += seconds;
       for (size_t loop : open) entry.loops[loop].seconds += seconds;
-      for (const GemmWork &gemm : cost.work.gemms) flops[{gemm.type, gemm.tf32}] += cost.runs * flopsOf(gemm);
+      for (const MultiplyWork &gemm : cost.work.gemms) flops[{gemm.type, gemm.tf32}] += cost.runs * flopsOf(gemm);
     }
   }
   double most = 0;
   for (const auto &[type, operations] : flops) {
     entry.flops += operations;
-    if (operations > most) most = operations, entry.type = type.first, entry.peak = model.peakRate(type.first, type.second);
+    if (operations > most)
+      most = operations, entry.type = type.first, entry.peak = model.peakRate(type.first, type.second);
   }
   return entry;
 }
 
 ProgramCosts::ProgramCosts(ArrayRef<CallSequence> sequences, const Target &target, int threads)
     : model(target, threads) {
-  std::map<std::pair<Call::Kind, uint32_t>, CallCost> elsewhere; // than in `step`
+  std::map<std::pair<CallKind, uint32_t>, CallCost> elsewhere; // than in `step`
   for (const CallSequence &sequence : sequences) {
     std::vector<CallCost> costs = costsOf(sequence, model);
     entries[sequence.entry] = costOf(sequence, costs);
     for (const CallCost &cost : costs) {
       if (cost.call->first) addRuns(calls[cost.call->first], cost);
-      if (cost.call->kind != Call::Kind::Copy)
+      if (cost.call->kind != CallKind::Copy)
         addRuns((sequence.entry == "step" ? means : elsewhere)[{cost.call->kind, cost.call->number}], cost);
     }
   }
   means.insert(elsewhere.begin(), elsewhere.end());
 }
 
-const CallCost *ProgramCosts::meanOf(Call::Kind kind, uint32_t number) const {
+const CallCost *ProgramCosts::meanOf(CallKind kind, uint32_t number) const {
   auto found = means.find({kind, number});
   return found == means.end() ? nullptr : &found->second;
 }

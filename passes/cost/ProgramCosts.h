@@ -38,7 +38,7 @@ public:
   const std::map<std::string, EntryCost> &getEntries() const { return entries; }
   /// The mean call of a kernel or a contraction in `step`; if `step` does not call it, in the entry functions that do.
   /// Null if none does.
-  const CallCost *meanOf(Call::Kind kind, uint32_t number) const;
+  const CallCost *meanOf(CallKind kind, uint32_t number) const;
   /// The call that computes an op, and the ops that run with it. Null if there is none.
   const CallCost *costOf(mlir::Operation *first) const;
 
@@ -47,7 +47,7 @@ private:
 
   CostModel model;
   std::map<std::string, EntryCost> entries;
-  std::map<std::pair<Call::Kind, uint32_t>, CallCost> means;
+  std::map<std::pair<CallKind, uint32_t>, CallCost> means;
   llvm::DenseMap<mlir::Operation *, CallCost> calls;
 };
 

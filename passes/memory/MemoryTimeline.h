@@ -25,9 +25,9 @@ struct MemoryMoment {
   std::string name; ///< of what runs (passes/analysis/ValueNames.h); the axis of a repeat
   StepPass pass = StepPass::Forward;
   mlir::Operation *first = nullptr; ///< of the ops that run; null for a repeat
-  int call = -1;          ///< the ordinal of the call in the manifest's `trace`; -1: a copy or a repeat
-  int64_t iterations = 0; ///< of a repeat that begins; else 0
-  int end = 0;            ///< the moment where that repeat ends
+  int call = -1;                    ///< the ordinal of the call in the manifest's `trace`; -1: a copy or a repeat
+  int64_t iterations = 0;           ///< of a repeat that begins; else 0
+  int end = 0;                      ///< the moment where that repeat ends
 };
 
 /// A value in the arena from the moment `first` to `last`, both inclusive. A stack that a repeat fills while it empties

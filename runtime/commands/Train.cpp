@@ -12,7 +12,6 @@
 
 #include "runtime/commands/Training.h"
 #include "runtime/machine/StepAllocator.h"
-#include "runtime/train/MemoryNeeds.h"
 #include "runtime/train/PrecisionAudit.h"
 
 #include <chrono>
@@ -169,15 +168,6 @@ ExitStatus Training::stopEarly(int signal) {
   return ExitStatus::Stopped;
 }
 
-void Training::showLedger() {
-  HeldMemory held;
-  set.addHeld(held);
-  if (evaluation) evaluation.over->data().addHeld(held);
-  MemoryNeeds needs = hostMemory(manifest(), HeldData{totalOf(held)});
-  std::string line = output.ledger.describe(manifest(), needs.isComplete() ? std::optional(needs.total()) : std::nullopt);
-  if (!line.empty()) output.progress->note(line);
-}
-
 /// The user expected a run: what to do for one.
 void Training::describeNothingToDo() {
   std::string run = checkpoints.folder ? "the run in " + checkpoints.folder->path() : "the run";
@@ -227,7 +217,6 @@ ExitStatus Training::run() {
   save();
   if (!isOver && step < lastStep)
     output.progress->say(fmt::format("stopped early at step {}: {}", step, evaluation.best->describe()));
-  showLedger();
   bool isWritten = output.finish(program);
   signals.finish();
   if (checkpoints.folder && checkpoints.savedStep != step)

@@ -227,6 +227,10 @@ void Training::openOutputs() {
   for (const std::string &line : dataNotes(&set, evaluated)) output.progress->note("note: " + line);
   divergence.lossGrowth().begin(output.perStep());
   rates.begin(lastStep);
+  HeldMemory held;
+  set.addHeld(held);
+  if (evaluated) evaluated->addHeld(held);
+  output.ledger.setHeld(totalOf(held));
   refuseFilesInUse();
   if (!options.train.profile.empty()) output.openProfile(options.train.profile, program);
   if (options.train.profileTable) output.openProfileTable(program);

@@ -103,8 +103,6 @@ private:
   /// Whether so many evaluations were no better than one before that the run ends.
   bool isPatienceOver() const;
   void describeNothingToDo();
-  /// Shows the times and the memory of the run beside what was predicted.
-  void showLedger();
   void abandonLaterCheckpoints();
   ExitStatus stopEarly(int signal);
 

@@ -193,8 +193,8 @@ struct Manifest {
   std::vector<BufferSpec> buffers;
   std::vector<KernelSpec> kernels; ///< in the order of the code's kernel table
   PredictedTimes predicted;
-  Json source;                     ///< what it was compiled from (docs/manifest.md); null: not recorded
-  int64_t textBytes = 0;           ///< of the manifest's text
+  Json source;           ///< what it was compiled from (docs/manifest.md); null: not recorded
+  int64_t textBytes = 0; ///< of the manifest's text
 
   /// The entry function. Throws an Error if the program was compiled without it.
   const EntryFunction &entry(const std::string &name) const;

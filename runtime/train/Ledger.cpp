@@ -4,6 +4,7 @@
 
 #include "runtime/base/Quantities.h"
 #include "runtime/machine/MachineMemory.h"
+#include "runtime/train/MemoryNeeds.h"
 
 #include <algorithm>
 #include <fstream>
@@ -40,21 +41,20 @@ static std::string describeDifference(double predicted, double measured) {
   return fmt::format("{:.1f} % {}", std::abs(percent), percent < 0 ? "less" : "more");
 }
 
-std::string Ledger::describe(const Manifest &manifest, std::optional<int64_t> predictedBytes) const {
+std::string Ledger::describe(const Manifest &manifest) const {
   std::optional<double> measured = seconds();
   if (!measured) return "";
   std::string text = formatSeconds(*measured) + " a step";
   if (const PredictedEntry *step = manifest.predicted.entry("step"); step && step->seconds > 0)
-    text += manifest.predicted.isAssumed()
-                ? fmt::format(", predicted {} to {}: the device is not calibrated", formatSeconds(step->least),
-                              formatSeconds(step->most))
-                : fmt::format(", predicted {}, {}", formatSeconds(step->seconds),
-                              describeDifference(step->seconds, *measured));
+    text += manifest.predicted.isAssumed() ? fmt::format(", predicted {} to {}: the device is not calibrated",
+                                                         formatSeconds(step->least), formatSeconds(step->most))
+                                           : fmt::format(", predicted {}, {}", formatSeconds(step->seconds),
+                                                         describeDifference(step->seconds, *measured));
   int64_t bytes = anonymousMemory();
   if (bytes == 0) return text;
-  text += fmt::format("; {} of memory{}", formatBytes(bytes), manifest.isForGpu() ? " of the host" : "");
-  if (predictedBytes) text += fmt::format(", predicted {} at most", formatBytes(*predictedBytes));
-  return text;
+  return text + fmt::format("; {} of memory{}, predicted {} at most", formatBytes(bytes),
+                            manifest.isForGpu() ? " of the host" : "",
+                            formatBytes(hostMemory(manifest, HeldData{heldBytes}).total()));
 }
 
 int64_t anonymousMemory() {

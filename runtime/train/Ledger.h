@@ -21,15 +21,18 @@ public:
   /// Median over all steps but the first, which includes cold caches and page faults; none if there was no second one.
   std::optional<double> seconds() const;
 
-  /// "505 ms a step, predicted 520 ms (3 % more); …". Empty if no step was measured. `predictedBytes`: of memory of the
-  /// host at most; none: not known.
-  std::string describe(const Manifest &manifest, std::optional<int64_t> predictedBytes) const;
+  /// Bytes of data that are held in memory.
+  void setHeld(int64_t bytes) { heldBytes = bytes; }
+
+  /// "505 ms a step, predicted 520 ms, 3.0 % more; …". Empty if no step was measured.
+  std::string describe(const Manifest &manifest) const;
 
 private:
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> last; ///< none before the run
   std::vector<float> times;              ///< seconds, of the last steps
-  size_t next = 0;                       ///< the place in `times` of the next one
+  int64_t heldBytes = 0;
+  size_t next = 0; ///< the place in `times` of the next one
 };
 
 /// Bytes of the anonymous pages of this process.

@@ -14,8 +14,8 @@ struct ProfileRow {
   int64_t calls = 0;
   double seconds = 0;
   std::optional<double> predicted; ///< seconds
-  double flops = 0, bytes = 0; ///< of all calls
-  bool contracts = false;      ///< the operations are multiply-adds
+  double flops = 0, bytes = 0;     ///< of all calls
+  bool contracts = false;          ///< the operations are multiply-adds
 };
 } // namespace
 

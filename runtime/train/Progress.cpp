@@ -2,8 +2,8 @@
 
 #include "runtime/train/Progress.h"
 
-#include "runtime/base/Quantities.h"
 #include "runtime/base/Error.h"
+#include "runtime/base/Quantities.h"
 #include "runtime/base/UnsignedNan.h"
 #include "runtime/machine/MachineMemory.h"
 

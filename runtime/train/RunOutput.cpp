@@ -30,6 +30,7 @@ bool RunOutput::writeProfile(const Manifest &manifest) {
 }
 
 bool RunOutput::finish(LoadedProgram &program) {
+  if (std::string line = ledger.describe(program.manifest()); !line.empty()) progress->note(line);
   bool isRecorded = records.finish(), isProfiled = writeProfile(program.manifest());
   return showProfileTable(program) && isRecorded && isProfiled;
 }
