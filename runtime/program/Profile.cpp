@@ -41,8 +41,9 @@ static void describeContraction(const GemmSpec &gemm, Json &row) {
   row["flops"] = work.flops, row["read"] = work.read, row["written"] = work.written;
 }
 
-/// Of one call, as the program's manifest says.
+/// Of one call, as the program's manifest says; none if nothing is known of the device's speed.
 static std::optional<double> predictedSeconds(const Manifest &manifest, Profile::Kind kind, int64_t which) {
+  if (manifest.predicted.isAssumed()) return std::nullopt;
   if (kind == Profile::Kind::Kernel) return manifest.kernels.at(which).seconds;
   if (kind == Profile::Kind::Contraction) return manifest.gemms.at(which).seconds;
   return std::nullopt;

@@ -72,8 +72,11 @@ static std::string linesTable(const std::vector<ProfileRow> &rows, double step) 
 
 static std::string kernelsTable(const std::vector<ProfileRow> &rows, double step,
                                 const std::optional<MachineLimits> &limits) {
-  std::string text = fmt::format("{:>10} {:>10} {:>7} {:>6} {:>8} {:>7} {:>7}  by kernel\n", "ms", "predicted", "share",
-                                 "calls", "GFLOP/s", "GB/s", "limit");
+  bool isPredicted = std::any_of(rows.begin(), rows.end(), [](const ProfileRow &row) { return row.predicted; });
+  // A column of its own, where something was predicted.
+  auto predictedCell = [&](const std::string &text) { return isPredicted ? fmt::format(" {:>10}", text) : ""; };
+  std::string text = fmt::format("{:>10}{} {:>7} {:>6} {:>8} {:>7} {:>7}  by kernel\n", "ms",
+                                 predictedCell("predicted"), "share", "calls", "GFLOP/s", "GB/s", "limit");
   int64_t more = 0;
   double rest = 0;
   for (const ProfileRow &row : rows) {
@@ -83,12 +86,13 @@ static std::string kernelsTable(const std::vector<ProfileRow> &rows, double step
     }
     std::string share = limits ? fmt::format("{:.0f}%", 100 * limitOf(row, *limits) / row.seconds) : "";
     std::string predicted = row.predicted ? fmt::format("{:.4g}", 1e3 * *row.predicted) : "";
-    text += fmt::format("{:>10.4g} {:>10} {:>7} {:>6} {:>8.4g} {:>7.3g} {:>7}  {}{}{}\n", 1e3 * row.seconds, predicted,
-                        percent(row.seconds / step), row.calls, row.flops / row.seconds / 1e9,
+    text += fmt::format("{:>10.4g}{} {:>7} {:>6} {:>8.4g} {:>7.3g} {:>7}  {}{}{}\n", 1e3 * row.seconds,
+                        predictedCell(predicted), percent(row.seconds / step), row.calls, row.flops / row.seconds / 1e9,
                         row.bytes / row.seconds / 1e9, share, row.name, row.of.empty() ? "" : ": " + row.of,
                         row.line.empty() ? "" : ", " + row.line);
   }
-  if (more > 0) text += fmt::format("{:>10.4g} {:>7}  {} more\n", 1e3 * rest, percent(rest / step), more);
+  if (more > 0)
+    text += fmt::format("{:>10.4g}{} {:>7}  {} more\n", 1e3 * rest, predictedCell(""), percent(rest / step), more);
   return text;
 }
 
