@@ -170,9 +170,16 @@ static std::optional<uint32_t> readEpilogueKernel(const Json &json, const std::v
   fail("{}: there is no kernel '{}' for an epilogue", where, name);
 }
 
+/// A time, or another number that is not negative.
+static double amountAt(const Json &json, const char *key) {
+  if (!json.contains(key) || !json[key].is_number() || !(json[key].get<double>() >= 0))
+    fail("{}: '{}': expected a number that is at least 0", where, key);
+  return json[key];
+}
+
 /// What the model of costs says of a kernel or a contraction.
 static void readCost(const Json &json, std::optional<double> &seconds, Json &work) {
-  if (json.contains("seconds")) seconds = json["seconds"].get<double>();
+  if (json.contains("seconds")) seconds = amountAt(json, "seconds");
   if (json.contains("work")) work = json["work"];
 }
 
@@ -290,12 +297,13 @@ static void readPlan(const Json &json, Manifest &manifest) {
 
 static PredictedEntry readPredictedEntry(const Json &json) {
   PredictedEntry entry;
-  entry.seconds = json.at("seconds"), entry.least = json.at("least"), entry.most = json.at("most");
-  entry.flops = json.value("flops", 0.0), entry.peak = json.value("peak", 0.0), entry.type = json.value("type", "");
+  entry.seconds = amountAt(json, "seconds"), entry.least = amountAt(json, "least"), entry.most = amountAt(json, "most");
+  if (json.contains("peak")) entry.flops = amountAt(json, "flops"), entry.peak = amountAt(json, "peak");
+  entry.type = stringOr(json, "type", "");
   if (json.contains("passes")) entry.passes = json["passes"].get<std::map<std::string, double>>();
   for (const Json &repeat : json.value("repeats", Json::array()))
     entry.repeats.push_back({stringAt(repeat, "axis"), stringOr(repeat, "pass", ""), integerAt(repeat, "iterations"),
-                             integerAt(repeat, "depth", 0), repeat.at("seconds")});
+                             integerAt(repeat, "depth", 0), amountAt(repeat, "seconds")});
   return entry;
 }
 
