@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the profile of a step with the limits of the machine.
+"""Compares the profile of a step with the times that the program's manifest predicts, or with the machine's limits.
 
-usage: step_table.py PROFILE.json --limits LIMITS.json [--least 0.002] [--markdown]
+usage: step_table.py PROFILE.json [--limits LIMITS.json] [--least 0.002] [--markdown]
 
-PROFILE.json is what `PROGRAM train --profile` wrote, LIMITS.json what machine_limits printed on the same machine;
-PROFILE.json may also be a results file of `training.py --profile`, which holds both. The limit of a row is the larger
+PROFILE.json is what `PROGRAM train --profile` wrote. Its rows have predicted times if the program was compiled with
+`--on` for a calibrated device. With `--limits` they are compared with the least possible times instead: LIMITS.json is
+what machine_limits printed on the same machine. PROFILE.json may also be a results file of `training.py --profile`,
+which holds both. The limit of a row is the larger
 of its operations at the rate of fused multiply-adds and its bytes at the rate of copying memory. Operations of kernels
 that are no contractions count only bytes: what they compute (exp, tanh) is no multiply-add. Small tensors stay in
 caches: their kernels may go below the limit of memory. `--least`: rows below this share of the step are added up in
@@ -15,13 +17,16 @@ import argparse
 import json
 import signal
 
+PREDICTED_HEAD = ("kernel", "calls", "ms", "share", "predicted", "by", "ratio", "GFLOP/s", "GB/s")
 HEAD = ("kernel", "calls", "ms", "share", "limit ms", "by", "ratio", "GFLOP/s", "GB/s")
 LINE = "{:<44} {:>5} {:>8} {:>6} {:>8} {:<6} {:>5} {:>7} {:>6}"
 MARKDOWN_LINE = "| " + LINE.replace("} {", "} | {") + " |"
 
 
 def limit_of(row, limits):
-    """Seconds that one call of a row needs at least, and which of the two it is."""
+    """Seconds that one call of a row needs at least, and which of the two it is; without limits those predicted."""
+    if limits is None:
+        return row.get("predicted", 0.0) / row["calls"], "model"
     memory = (row["read"] + row["written"]) / limits["copy_bytes"]
     contracts = row["kind"] == "contraction" or row.get("contracts", False)
     compute = row["flops"] / limits["fma_flops"] if contracts else 0.0
@@ -46,20 +51,25 @@ def print_table(profile, limits, least=0.002, markdown=False):
     rows = sorted((row for row in profile["rows"] if row["seconds"] > 0), key=lambda row: -row["seconds"])
     shown = [row for row in rows if row["seconds"] >= least * step]
     rest = sum(row["seconds"] for row in rows) - sum(row["seconds"] for row in shown)
-    compute, memory = limits["fma_flops"] / 1e9, limits["copy_bytes"] / 1e9
-    print(f"{profile['model']}: {step * 1e3:.4g} ms a step; limits {compute:.0f} GFLOP/s, {memory:.1f} GB/s")
+    against = "predicted times of the program's manifest"
+    if limits:
+        against = f"limits {limits['fma_flops'] / 1e9:.0f} GFLOP/s, {limits['copy_bytes'] / 1e9:.1f} GB/s"
+    print(f"{profile['model']}: {step * 1e3:.4g} ms a step; {against}")
     line = MARKDOWN_LINE if markdown else LINE
-    print(line.format(*HEAD))
+    print(line.format(*(HEAD if limits else PREDICTED_HEAD)))
     if markdown:
         print("|" + " --- |" * len(HEAD))
     for row in shown:
         print(line.format(*cells(row, step, limits)))
     limit = sum(limit_of(row, limits)[0] * row["calls"] for row in rows)
+    smaller = f"{len(rows) - len(shown)} smaller ones: {rest * 1e3:.4g} ms, {100 * rest / step:.1f}%"
+    if limits is None:
+        print(f"{smaller}; predicted for the step {limit * 1e3:.4g} ms, ratio {step / limit:.2f}")
+        return
     contractions = [row for row in rows if limit_of(row, limits)[1] == "fma"]
     multiplying = sum(row["flops"] * row["calls"] for row in contractions) / limits["fma_flops"]
     print(
-        f"{len(rows) - len(shown)} smaller ones: {rest * 1e3:.4g} ms, {100 * rest / step:.1f}%; "
-        f"all limits together {limit * 1e3:.4g} ms, ratio {step / limit:.2f}; "
+        f"{smaller}; all limits together {limit * 1e3:.4g} ms, ratio {step / limit:.2f}; "
         f"multiply-adds alone {multiplying * 1e3:.4g} ms, {100 * multiplying / step:.1f}% of the step"
     )
 
@@ -80,8 +90,10 @@ def main():
     if options.limits:
         with open(options.limits) as file:
             limits = json.load(file)
-    if not limits or "rows" not in profile:
-        parser.error("expected a profile with --limits, or a results file that has both")
+    if "rows" not in profile:
+        parser.error("expected a profile, or a results file that has one")
+    if not limits and not any("predicted" in row for row in profile["rows"]):
+        parser.error("the profile has no predictions: compile with --on for a calibrated device, or give --limits")
     print_table(profile, limits, options.least, options.markdown)
 
 

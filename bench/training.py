@@ -50,6 +50,8 @@ def compile_ours(workload, options, scratch, precision):
     command += ["--threads", str(options.threads)]
     if precision != "f32":
         command += ["--precision", precision]
+    if options.on:
+        command += ["--on", options.on]
     for name, value in workload.settings.items():
         command += ["--set", f"{name}={value}"]
     said = output_of(*command).replace(program, os.path.basename(program))
@@ -273,10 +275,17 @@ def run_contenders(workload, options, taking_part, record, path):
         write_results(path, record)
 
 
+def is_predicted(profile):
+    """Whether the program was compiled for a device whose speed is known."""
+    return any("predicted" in row for row in profile["rows"])
+
+
 def print_record(workload, record, path):
     print_summaries(workload, record["contenders"])
     if "profile" in record:
         step_table.print_table(record["profile"], record["limits"])
+        if is_predicted(record["profile"]):
+            step_table.print_table(record["profile"], None)
     print("written to " + os.path.relpath(path), flush=True)
 
 
@@ -298,6 +307,7 @@ def parse():
     parser.add_argument(
         "--profile", action="store_true", help="one more run of ours, its kernels against the machine's limits"
     )
+    parser.add_argument("--on", help="a calibrated description of this machine: the profile has predicted times, too")
     parser.add_argument("--cxx", default="g++", help="compiler for machine_limits.cpp, with OpenMP")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--blocks", type=int, default=12, help="blocks of a run that are counted, at least 2")
