@@ -68,6 +68,15 @@ std::string PlannedTime::describeRun() const {
   return text;
 }
 
+std::string PlannedTime::summarize() const {
+  const PredictedEntry *entry = step();
+  if (!entry || manifest.predicted.isAssumed()) return "";
+  std::string text = formatSeconds(entry->seconds) + " a step";
+  if (auto units = unitsPerStep())
+    text += fmt::format(", {} {}/s", formatCount(units->second / entry->seconds), units->first);
+  return text;
+}
+
 std::string PlannedTime::describe() const {
   const PredictedEntry *entry = step();
   if (!entry) return "";

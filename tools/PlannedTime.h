@@ -19,6 +19,8 @@ class PlannedTime {
 public:
   PlannedTime(const runtime::Manifest &manifest, TimeOptions options) : manifest(manifest), options(options) {}
 
+  /// "507 ms a step, 505.4 tokens/s"; empty if nothing is known of the device's speed.
+  std::string summarize() const;
   /// Lines of text; empty if nothing is predicted.
   std::string describe() const;
   runtime::Json asJson() const;

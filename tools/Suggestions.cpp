@@ -238,7 +238,7 @@ std::vector<Suggestion> SuggestionSearch::find() {
 
 Suggestion SuggestionSearch::suggestionOf(const Steps &steps) {
   const Trial &trial = planWith(steps), &now = trials.planWith({});
-  Suggestion suggestion{optionsOf(steps), "", trial.fit->needed, {}};
+  Suggestion suggestion{optionsOf(steps), "", trial.fit->needed, trial.time, {}};
   for (size_t lever = 0; lever < levers.size(); ++lever)
     if (steps[lever] > 0)
       suggestion.meaning += (suggestion.meaning.empty() ? "" : "; ") + levers[lever].meaningOf(steps[lever]);
@@ -272,8 +272,8 @@ std::string tessera::describeSuggestions(const Suggestions &suggestions, const P
   if (suggestions.changes.empty()) return "suggestions none: no smaller batch, sequence or type suffices\n";
   std::string text = "suggestions, each of which suffices; the first one changes the training least\n";
   for (const Suggestion &change : suggestions.changes) {
-    text += fmt::format("  {:>10}  {}\n              {}\n", formatBytes(change.needed), textOf(change.options),
-                        change.meaning);
+    text += fmt::format("  {:>10}  {}\n              {}{}{}\n", formatBytes(change.needed), textOf(change.options),
+                        change.meaning, change.time.empty() ? "" : "; ", change.time);
     for (const std::string &warning : change.warnings) text += fmt::format("              warning: {}\n", warning);
   }
   return text;
@@ -285,6 +285,7 @@ Json tessera::suggestionsAsJson(const Suggestions &suggestions, const PlannedDev
     changes.push_back({{"options", textOf(change.options)},
                        {"meaning", change.meaning},
                        {"needed", change.needed},
+                       {"time", change.time.empty() ? Json() : Json(change.time)},
                        {"warnings", change.warnings}});
   Json json = {{"fits", suggestions.fitsAlready}, {"changes", std::move(changes)}};
   if (suggestions.largest) json["largest"] = largestAsJson(*suggestions.largest, device);

@@ -12,6 +12,7 @@ struct Suggestion {
   TrialOptions options;
   std::string meaning;               ///< what they change in the training
   int64_t needed = 0;                ///< bytes
+  std::string time;                  ///< of a step, for a person; empty: not known
   std::vector<std::string> warnings; ///< of the frontend that are new
 };
 

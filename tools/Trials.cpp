@@ -150,6 +150,7 @@ Trial Trials::tryPlan(const CommandOptions &options) {
   if (!held) held = heldDataOf(*manifest, options.data);
   ProgramPlan plan = planProgram(*manifest, place, *held);
   trial.fit = plan.fit, trial.countsData = plan.countsData();
+  trial.time = PlannedTime(plan.manifest, plan.time).summarize();
   trial.warnings = warningsOf(input);
   return trial;
 }

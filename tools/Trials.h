@@ -26,6 +26,7 @@ std::string textOf(const TrialOptions &options);
 /// What came out of a trial.
 struct Trial {
   std::optional<MemoryFit> fit;      ///< none: there is no plan
+  std::string time;                  ///< of a step, for a person; empty: not known
   bool countsData = true;            ///< whether it is known what the data take
   std::string problem;               ///< why there is none
   std::vector<std::string> warnings; ///< of the frontend, by their code and text
