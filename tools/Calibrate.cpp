@@ -13,11 +13,14 @@
 #include "codegen/cpu/object/CpuTarget.h"
 #include "ir/program/DeviceFields.h"
 #include "ir/program/DeviceText.h"
+#include "ir/program/SystemError.h"
 #include "passes/OutputFile.h"
+#include "runtime/base/OutputPath.h"
 #include "runtime/machine/MachineLimits.h"
 #include "runtime/machine/MachineMemory.h"
 #include "tools/CalibrationModels.h"
 #include "tools/Messages.h"
+#include "tools/OutputConflicts.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -40,7 +43,7 @@ static constexpr int64_t firstSteps = 2;
 static constexpr int tokenCount = 1 << 18, tokenIds = 300;
 
 static int refuse(const llvm::Twine &problem) {
-  messages() << "error: " << problem << "\n";
+  printError(problem);
   return ExitInput;
 }
 
@@ -305,6 +308,27 @@ static int calibrateMachine(const CommandOptions &options) {
   return fitAndWrite(*target, options.codegen.threads, calls, programs, 1, how, options);
 }
 
+/// Checks, before anything is measured, that the description can be written where `-o` says.
+static int checkOutput(const CommandOptions &options) {
+  std::vector<UsedFile> used{{"/proc/self/exe", "this compiler"}};
+  for (const std::string &profile : options.profiles) used.push_back({profile, "a profile that --from names"});
+  if (options.device)
+    for (const std::string &file : options.device->files) used.push_back({file, "a description that --on names"});
+  if (std::string problem = findOutputConflict({NamedOutput{"-o", options.output}}, used); !problem.empty()) {
+    printError(problem);
+    return ExitUsage;
+  }
+  runtime::OutputPath output = runtime::findOutput(options.output);
+  std::error_code error;
+  if (options.output == "-" || output.kind == runtime::OutputPath::Special) return ExitDone;
+  if (output.kind == runtime::OutputPath::Folder) error = std::make_error_code(std::errc::is_a_directory);
+  StringRef written = output.path;
+  if (output.kind == runtime::OutputPath::New) written = llvm::sys::path::parent_path(written);
+  if (!error) error = llvm::sys::fs::access(written.empty() ? "." : written, llvm::sys::fs::AccessMode::Write);
+  return error ? refuse("cannot write " + options.output + ": " + describeSystemError(error)) : ExitDone;
+}
+
 int tessera::runCalibrate(const CommandOptions &options) {
+  if (int status = checkOutput(options)) return status;
   return options.profiles.empty() ? calibrateMachine(options) : calibrateFromProfiles(options);
 }

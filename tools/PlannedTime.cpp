@@ -58,8 +58,9 @@ std::string PlannedTime::describeRun() const {
   std::string text;
   auto addLine = [&](const std::string &name, double steps) {
     double seconds = steps * step()->seconds;
-    text += fmt::format("  {:<28} {:>12}  {} step{}", name, formatDuration(seconds), std::llround(steps),
-                        std::llround(steps) == 1 ? "" : "s");
+    text +=
+        fmt::format("  {:<28} {:>12}  {} step{}", name, seconds < 60 ? formatSeconds(seconds) : formatDuration(seconds),
+                    std::llround(steps), std::llround(steps) == 1 ? "" : "s");
     if (options.price) text += fmt::format(", {:.2f} USD", *options.price * seconds / 3600);
     text += "\n";
   };

@@ -62,8 +62,8 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_flag("--timing", options.timing, "print the duration of each phase");
 }
 
-static void addThreadsOption(CLI::App *command, CommandOptions &options) {
-  command
+static CLI::Option *addThreadsOption(CLI::App *command, CommandOptions &options) {
+  return command
       ->add_option("--threads", options.codegen.threads,
                    "number of threads of the program (default: that of this machine)")
       ->check(CLI::Range(1, 4096));
@@ -160,13 +160,14 @@ static int run(int argc, char **argv) {
   calibrate->add_option("-o,--output", options.output, "the description, a file that ends in .device")
       ->required()
       ->check(checkNotEmpty);
-  calibrate
-      ->add_option("--from", options.profiles,
-                   "take the times of these profiles, which `PROGRAM train --profile` wrote, instead of measuring")
-      ->check(checkNotEmpty);
+  CLI::Option *from =
+      calibrate
+          ->add_option("--from", options.profiles,
+                       "take the times of these profiles, which `PROGRAM train --profile` wrote, instead of measuring")
+          ->check(checkNotEmpty);
   calibrate->add_option("--on", options.on, "a description to begin with: a device by name, or a file")
       ->check(checkNotEmpty);
-  addThreadsOption(calibrate, options);
+  addThreadsOption(calibrate, options)->excludes(from); // profiles have a number of threads
   calibrate->add_flag("-v,--verbose", options.verbose, "print the time of each program");
 
   CLI::App *diff =

@@ -22,14 +22,15 @@ llvm::SmallVector<double, 4> CacheModel::access(int64_t offset, int64_t span) {
       distance += size, ++interval;
       continue;
     }
-    // Bytes that are accessed again are as far away as the interval and the access itself take until then.
+    // Of an interval, the end was accessed last.
+    int64_t later = distance + interval->end - last;
     for (size_t level = 0; level < capacities.size(); ++level)
-      held[level] += within(distance, distance + (last - first), capacities[level]);
+      held[level] += within(later, later + (last - first), capacities[level]);
     distance += size;
     Interval before{interval->begin, first}, after{last, interval->end};
     interval = recent.erase(interval);
-    if (before.begin < before.end) recent.insert(interval, before);
     if (after.begin < after.end) recent.insert(interval, after);
+    if (before.begin < before.end) recent.insert(interval, before);
   }
   recent.push_front({begin, end});
   int64_t total = 0, most = capacities.empty() ? 0 : capacities.back();
@@ -39,7 +40,7 @@ llvm::SmallVector<double, 4> CacheModel::access(int64_t offset, int64_t span) {
       interval = recent.erase(interval);
       continue;
     }
-    if (size > room) interval->begin = interval->end - room; // the end was accessed last
+    if (size > room) interval->begin = interval->end - room;
     total += std::min(size, room), ++interval;
   }
   int64_t before = 0;

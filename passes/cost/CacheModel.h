@@ -1,7 +1,8 @@
 //===- CacheModel.h - which bytes are in which cache ----------------------===//
 //
 // The bytes of the arena in the order of their last access, as in a fully associative cache that evicts what was used
-// least recently. How many other bytes have been accessed since tells which cache still holds a byte.
+// least recently. How many other bytes had been accessed since when an access begins tells which cache holds a byte: an
+// access evicts nothing of what it is about to read.
 //
 //===----------------------------------------------------------------------===//
 

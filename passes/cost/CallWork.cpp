@@ -37,6 +37,12 @@ void CallWork::write(llvm::json::OStream &json) const {
   });
 }
 
+/// More than a program has of anything, and little enough for products.
+static constexpr double most = 1e18;
+
+/// Contractions have operands of such types only.
+static bool isMultiplied(ElementType type) { return isFloat(type) && bytesOf(type) <= bytesOf(ElementType::F32); }
+
 static bool readGemms(const llvm::json::Array &array, CallWork &work) {
   for (const llvm::json::Value &value : array) {
     const llvm::json::Object *object = value.getAsObject();
@@ -44,7 +50,8 @@ static bool readGemms(const llvm::json::Array &array, CallWork &work) {
     auto type = elementTypeNamed(object->getString("type").value_or("").str());
     auto count = object->getNumber("count");
     auto m = object->getInteger("m"), n = object->getInteger("n"), k = object->getInteger("k");
-    if (!type || !count || !m || !n || !k || *count < 0 || std::min({*m, *n, *k}) < 1) return false;
+    if (!type || !isMultiplied(*type) || !count || !m || !n || !k) return false;
+    if (*count < 0 || *count > most || std::min({*m, *n, *k}) < 1) return false;
     bool isTiled = object->getBoolean("tiled").value_or(false), tf32 = object->getBoolean("tf32").value_or(false);
     work.gemms.push_back({*type, *count, *m, *n, *k, isTiled, tf32});
   }
@@ -69,7 +76,7 @@ std::optional<CallWork> CallWork::read(const llvm::json::Value &json) {
   llvm::sort(work.ops, [](const OpCount &a, const OpCount &b) { return a.op < b.op; });
   for (const llvm::json::Value &value : *traffic) {
     std::optional<double> bytes = value.getAsNumber();
-    if (!bytes || *bytes < 0) return std::nullopt;
+    if (!bytes || *bytes < 0 || *bytes > most) return std::nullopt;
     work.traffic.push_back(*bytes);
   }
   return work;

@@ -112,8 +112,9 @@ double CostModel::shareOfCores(StringRef one, StringRef all) const {
 
 SmallVector<int64_t, 4> CostModel::cacheBytes() const {
   if (isGpu) return {static_cast<int64_t>(get("cache_bytes"))};
-  double groups = std::ceil(threads / get("l3_cores"));
-  return {static_cast<int64_t>(threads * get("l2_cache")), static_cast<int64_t>(groups * get("l3_cache"))};
+  double groups = std::ceil(threads / get("l3_cores")), l2 = threads * get("l2_cache");
+  // An L3 cache that is smaller than the L2 caches holds what these evict.
+  return {static_cast<int64_t>(l2), static_cast<int64_t>(std::max(l2, groups * get("l3_cache")))};
 }
 
 /// "f32", "bf16", "f16" or "fp8".
@@ -188,7 +189,7 @@ double CostModel::memorySeconds(const CallWork &work) const {
     return work.traffic.front() / get("cache_bandwidth") + work.traffic.back() / (reached * get("copy_bandwidth"));
   }
   double seconds = work.traffic.front() / (threads * get("l2_bandwidth"));
-  double ofL3 = get("l3_bandwidth") * std::min(1.0, threads / get("l3_cores"));
+  double ofL3 = get("l3_bandwidth") * threads / get("l3_cores");
   if (work.traffic.size() > 2) seconds += work.traffic[1] / ofL3;
   double ofMemory = movedByCopies * get("copy_bandwidth") * shareOfCores("thread_copy_bandwidth", "copy_bandwidth");
   return seconds + work.traffic.back() / ofMemory;

@@ -19,18 +19,19 @@ std::string formatDuration(double seconds) {
 
 std::string formatSeconds(double seconds) {
   static constexpr std::pair<double, const char *> units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+  if (seconds == 0) return "0 s";
   for (const auto &[unit, name] : units) {
     if (seconds < 0.9995 * unit && unit > 1e-9) continue;
     double value = seconds / unit;
     int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
     return fmt::format("{:.{}f} {}", value, decimals, name);
   }
-  return "0 s";
+  return "nan s";
 }
 
 std::string formatCount(double value) {
-  if (value >= 1e6) return fmt::format("{:.2f}M", value / 1e6);
-  return value >= 1e4 ? fmt::format("{:.1f}k", value / 1e3) : fmt::format("{:.1f}", value);
+  if (value >= 999'950) return fmt::format("{:.2f}M", value / 1e6);
+  return value >= 9'999.95 ? fmt::format("{:.1f}k", value / 1e3) : fmt::format("{:.1f}", value);
 }
 
 } // namespace tessera::runtime

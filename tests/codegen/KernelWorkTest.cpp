@@ -72,4 +72,30 @@ TEST(KernelWork, ScattersCountUpdates) {
   EXPECT_EQ(opsOf(gradient), "scatter_add 96");
 }
 
+/// What varies along an outer and an inner loop is computed in every iteration of those between them, as the sines of
+/// rotary positions are for every head.
+TEST(KernelWork, ValuesOfInnerLoopsCountInEveryIterationAround) {
+  std::string heads = "[pos: 8, head: 6, half: 32], f32", angles = "[pos: 8, half: 32], f32";
+  auto rotary = [&](const std::string &parallel) {
+    return KernelText{{{"x", heads}, {"a", angles}},
+                      parallel,
+                      "",
+                      "half",
+                      op("%s", "sin %a : " + T(angles)) +
+                          op("%y", "mul %x, %s : (" + T(heads) + ", " + T(angles) + ") -> " + T(heads)),
+                      {{"%y", heads}}};
+  };
+  EXPECT_EQ(opsOf(rotary("\"pos\", \"head\", \"half\"")), "mul 1536, sin 1536");
+  // Along an inner loop that the angles lack, they are computed once.
+  std::string inner = "[pos: 8, half: 32, head: 6], f32";
+  KernelText hoisted{{{"x", inner}, {"a", angles}},
+                     "\"pos\", \"half\", \"head\"",
+                     "",
+                     "head",
+                     op("%s", "sin %a : " + T(angles)) +
+                         op("%y", "mul %x, %s : (" + T(inner) + ", " + T(angles) + ") -> " + T(inner)),
+                     {{"%y", inner}}};
+  EXPECT_EQ(opsOf(hoisted), "mul 1536, sin 256");
+}
+
 } // namespace

@@ -71,6 +71,49 @@ TEST(Manifest, RefusesInconsistentSizes) {
   EXPECT_NE(errorOf(std::string(10000, '[')), "");
 }
 
+std::string withPredicted(const std::string &predicted) {
+  std::string text = withState("");
+  text.back() = ',';
+  return text + R"("predicted": )" + predicted + "}";
+}
+
+TEST(Manifest, ReadsPredictedTimes) {
+  EXPECT_EQ(parseManifest(withState("")).predicted.source, "");
+  EXPECT_EQ(parseManifest(withState("")).predicted.entry("step"), nullptr);
+  Manifest m = parseManifest(withPredicted(R"({"source": "calibrated", "entries": {
+      "evaluate": {"seconds": 0.1, "least": 0.05, "most": 0.2},
+      "step": {"seconds": 0.5, "least": 0.4, "most": 0.6, "flops": 1e9, "type": "bf16", "peak": 4e9,
+               "passes": {"backward": 0.3, "forward": 0.2},
+               "repeats": [{"axis": "layer", "iterations": 12, "seconds": 0.15},
+                           {"axis": "chunk", "iterations": 3, "depth": 1, "pass": "backward", "seconds": 0.05}]}}})"));
+  EXPECT_FALSE(m.predicted.isAssumed());
+  const PredictedEntry *step = m.predicted.entry("step"), *evaluate = m.predicted.entry("evaluate");
+  ASSERT_TRUE(step && evaluate);
+  EXPECT_EQ(m.predicted.entry("predict"), nullptr);
+  EXPECT_EQ(evaluate->most, 0.2);
+  EXPECT_EQ(evaluate->peak, 0);
+  EXPECT_TRUE(evaluate->passes.empty() && evaluate->repeats.empty());
+  EXPECT_EQ(step->seconds, 0.5);
+  EXPECT_EQ(step->flops, 1e9);
+  EXPECT_EQ(step->type, "bf16");
+  EXPECT_EQ(step->passes.at("backward"), 0.3);
+  ASSERT_EQ(step->repeats.size(), 2u);
+  EXPECT_EQ(step->repeats[0].iterations, 12);
+  EXPECT_EQ(step->repeats[0].depth, 0);
+  EXPECT_EQ(step->repeats[1].pass, "backward");
+  EXPECT_EQ(step->repeats[1].seconds, 0.05);
+  EXPECT_TRUE(parseManifest(withPredicted(R"({"source": "assumed"})")).predicted.isAssumed());
+}
+
+TEST(Manifest, RefusesPredictedTimesOfAnotherForm) {
+  for (const char *predicted :
+       {"[]", "{}", R"({"source": 3})", R"({"source": "assumed", "entries": {"step": {"seconds": 1, "least": 1}}})",
+        R"({"source": "assumed", "entries": {"step": {"seconds": "1", "least": 1, "most": 1}}})",
+        R"({"source": "assumed", "entries": {"step": {"seconds": 1, "least": 1, "most": 1, "passes": [1]}}})",
+        R"({"source": "assumed", "entries": {"step": {"seconds": 1, "least": 1, "most": 1, "repeats": [{}]}}})"})
+    EXPECT_NE(errorOf(withPredicted(predicted)), "") << predicted;
+}
+
 TEST(Manifest, NamesTheVersionOfOtherPrograms) {
   for (uint32_t abi : {TSR_ABI_VERSION - 1, TSR_ABI_VERSION + 1})
     EXPECT_EQ(errorOf(fmt::format("{{\"abi\": {}}}", abi)),
