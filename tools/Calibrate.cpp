@@ -29,6 +29,7 @@
 #include <chrono>
 #include <ctime>
 #include <random>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace mlir;
@@ -39,6 +40,8 @@ static constexpr double measuredSeconds = 1.2;
 static constexpr int64_t fewestSteps = 4, mostSteps = 400;
 /// The profile of the first steps, which say how many to measure.
 static constexpr int64_t firstSteps = 2;
+/// With more other work than this part of the processors' time, the figures are wrong.
+static constexpr double mostOtherLoad = 0.05;
 /// Token ids of the data, which are random: below the vocabularies of all models.
 static constexpr int tokenCount = 1 << 18, tokenIds = 300;
 
@@ -124,6 +127,50 @@ static void measureRates(Target &target, int threads) {
     figures.cpu.threadCopyBandwidth = limits->copyBytes;
   }
 }
+
+namespace {
+/// Watches how busy the machine is with other work.
+class OtherLoad {
+public:
+  OtherLoad() : began(now()), busy(busySeconds()), own(ownSeconds()) {}
+
+  /// The part of all processors' time that others have had since, from 0 to 1.
+  double share() const {
+    double passed = (now() - began) * double(sysconf(_SC_NPROCESSORS_ONLN));
+    double others = (busySeconds() - busy) - (ownSeconds() - own);
+    return passed > 0 ? std::clamp(others / passed, 0.0, 1.0) : 0;
+  }
+
+private:
+  static double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  /// Of all processors: in processes, in the kernel, or taken by other virtual machines.
+  static double busySeconds() {
+    SmallVector<StringRef> fields;
+    std::string line = firstLineOf("/proc/stat"); // cpu user nice system idle iowait irq softirq steal …
+    StringRef(line).split(fields, ' ', -1, /*KeepEmpty=*/false);
+    double ticks = 0;
+    for (size_t i : {1, 2, 3, 6, 7, 8}) {
+      int64_t value = 0;
+      if (i < fields.size() && !fields[i].getAsInteger(10, value)) ticks += double(value);
+    }
+    return ticks / double(sysconf(_SC_CLK_TCK));
+  }
+  static double ownSeconds() {
+    double seconds = 0;
+    for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+      rusage usage = {};
+      getrusage(who, &usage);
+      for (const timeval &time : {usage.ru_utime, usage.ru_stime})
+        seconds += double(time.tv_sec) + 1e-6 * double(time.tv_usec);
+    }
+    return seconds;
+  }
+
+  double began, busy, own;
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // 3. Programs
@@ -255,6 +302,7 @@ static int fitAndWrite(Target target, int threads, ArrayRef<TimedCall> calls, Ar
       "wrote {0}: {1} figures from {2} kernels; predicted times of the programs are off by {3:f1} % "
       "in the median, {4:f1} % at most\n",
       options.output, fit.keys.size(), calls.size(), 100 * fit.medianError, 100 * fit.largestError);
+  results() << "use it with --on=" << (StringRef(options.output).contains('/') ? "" : "./") << options.output << "\n";
   return ExitDone;
 }
 
@@ -291,6 +339,7 @@ static int calibrateMachine(const CommandOptions &options) {
   if (failed(target)) return ExitUsage;
   ScratchFolder folder;
   if (folder.error) return refuse("cannot make a folder for temporary files: " + folder.error.message());
+  OtherLoad load;
   Measurement measurement(options, folder);
   if (std::string problem = measurement.prepare(); !problem.empty()) return refuse(problem);
   if (!target->isGpu()) measureRates(*target, options.codegen.threads);
@@ -303,6 +352,11 @@ static int calibrateMachine(const CommandOptions &options) {
         llvm::append_range(calls, profile->calls);
         programs.push_back(llvm::formatv("{0} in {1}, {2:f2} ms a step", run.model, type, 1e3 * profile->seconds));
       }
+  if (double share = load.share(); share > mostOtherLoad)
+    messages() << llvm::formatv(
+        "warning: other work has had {0:f0} % of the processors' time meanwhile, so the machine "
+        "seems slower than it is; calibrate again when it is quiet\n",
+        100 * share);
   if (programs.empty()) return refuse("no program could be measured");
   std::string how = std::to_string(options.codegen.threads) + " threads";
   return fitAndWrite(*target, options.codegen.threads, calls, programs, 1, how, options);

@@ -54,6 +54,10 @@ static double stepsOfRun(const Manifest &manifest) {
   return manifest.settings["stop"]["after"].get<double>();
 }
 
+static std::string formatPrice(double dollars) {
+  return dollars > 0 && dollars < 0.01 ? "less than 0.01 USD" : fmt::format("{:.2f} USD", dollars);
+}
+
 std::string PlannedTime::describeRun() const {
   std::string text;
   auto addLine = [&](const std::string &name, double steps) {
@@ -61,12 +65,22 @@ std::string PlannedTime::describeRun() const {
     text +=
         fmt::format("  {:<28} {:>12}  {} step{}", name, seconds < 60 ? formatSeconds(seconds) : formatDuration(seconds),
                     std::llround(steps), std::llround(steps) == 1 ? "" : "s");
-    if (options.price) text += fmt::format(", {:.2f} USD", *options.price * seconds / 3600);
+    if (options.price) text += ", " + formatPrice(*options.price * seconds / 3600);
     text += "\n";
   };
   if (std::optional<double> steps = stepsOfPass()) addLine("one pass over the data", *steps);
   if (double steps = stepsOfRun(manifest); steps > 0) addLine("the run", steps);
   return text;
+}
+
+static std::string formatRate(double flops) {
+  return flops < 1e12 ? fmt::format("{:.4g} GFLOP/s", flops / 1e9) : fmt::format("{:.4g} TFLOP/s", flops / 1e12);
+}
+
+/// As `--precision` names it.
+static std::string typeName(const std::string &type) {
+  std::optional<ElementType> known = elementTypeNamed(type);
+  return known && isFp8(*known) ? "fp8" : type == "f16" ? "fp16" : type;
 }
 
 std::string PlannedTime::summarize() const {
@@ -75,6 +89,37 @@ std::string PlannedTime::summarize() const {
   std::string text = formatSeconds(entry->seconds) + " a step";
   if (auto units = unitsPerStep())
     text += fmt::format(", {} {}/s", formatCount(units->second / entry->seconds), units->first);
+  return text;
+}
+
+/// Whether a repeat contains repeats of another pass, as that of micro-batches does.
+static bool spansPasses(const std::vector<PredictedRepeat> &repeats, size_t index) {
+  for (size_t inner = index + 1; inner < repeats.size() && repeats[inner].depth > repeats[index].depth; ++inner)
+    if (repeats[inner].pass != repeats[index].pass) return true;
+  return false;
+}
+
+/// The passes of the step, with the repeats in them.
+std::string PlannedTime::describeParts() const {
+  const PredictedEntry &entry = *step();
+  static constexpr const char *passes[] = {"forward", "backward", "optimizer"};
+  std::string text;
+  auto addRepeats = [&](const char *indent, auto isChosen) {
+    for (size_t i = 0; i < entry.repeats.size(); ++i)
+      if (const PredictedRepeat &repeat = entry.repeats[i]; isChosen(i))
+        text += describePart(fmt::format("{}{} x {}, in all", indent, repeat.axis, repeat.iterations), repeat.seconds,
+                             entry.seconds);
+  };
+  for (const char *pass : passes) {
+    auto found = entry.passes.find(pass);
+    if (found == entry.passes.end()) continue;
+    text += describePart(pass, found->second, entry.seconds);
+    addRepeats("  ", [&](size_t i) {
+      const std::string &own = entry.repeats[i].pass;
+      return (own.empty() ? "forward" : own) == pass && !spansPasses(entry.repeats, i);
+    });
+  }
+  addRepeats("", [&](size_t i) { return spansPasses(entry.repeats, i); });
   return text;
 }
 
@@ -94,15 +139,10 @@ std::string PlannedTime::describe() const {
   if (auto units = unitsPerStep())
     speed = fmt::format("{} {}/s", formatCount(units->second / entry->seconds), units->first);
   if (entry->peak > 0)
-    speed += fmt::format("{}MFU {:.1f} %: of {:.4g} TFLOP/s in {}", speed.empty() ? "" : ", ", 100 * mfu(),
-                         entry->peak / 1e12, entry->type);
+    speed += fmt::format("{}MFU {:.1f} %: of {} in {}", speed.empty() ? "" : ", ", 100 * mfu(), formatRate(entry->peak),
+                         typeName(entry->type));
   if (!speed.empty()) text += "            " + speed + "\n";
-  for (const auto &[pass, seconds] : entry->passes) text += describePart(pass, seconds, entry->seconds);
-  for (const PredictedRepeat &repeat : entry->repeats)
-    text += describePart(fmt::format("{}{} x {}{}{}", std::string(2 * repeat.depth, ' '), repeat.axis,
-                                     repeat.iterations, repeat.pass.empty() ? "" : ", ", repeat.pass),
-                         repeat.seconds, entry->seconds);
-  return text + describeRun();
+  return text + describeParts() + describeRun();
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,6 +31,7 @@ private:
   std::optional<std::pair<const char *, double>> unitsPerStep() const;
   double mfu() const;
   std::optional<double> stepsOfPass() const;
+  std::string describeParts() const;
   std::string describeRun() const;
 
   const runtime::Manifest &manifest;

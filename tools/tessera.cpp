@@ -135,7 +135,8 @@ static int run(int argc, char **argv) {
   CLI::App *check = app.add_subcommand("check", "parse and type-check a model");
   addInputOptions(check, options);
 
-  CLI::App *plan = app.add_subcommand("plan", "print the memory that the program will need, without running it");
+  CLI::App *plan =
+      app.add_subcommand("plan", "print the memory and the time that the program will need, without making it");
   addInputOptions(plan, options);
   addPhaseOptions(plan, options);
   addThreadsOption(plan, options);
@@ -144,7 +145,10 @@ static int run(int argc, char **argv) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   plan->add_option("--price", options.price, "US dollars for an hour of the device (default: that of its description)")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(CLI::Range(0.0, 1e6))
+      ->check([](const std::string &text) {
+        return llvm::StringRef(text).contains_insensitive("nan") ? "must be a number" : "";
+      });
   plan->add_flag("--json", options.json, "print the plan as one JSON object");
   CLI::Option *largest =
       plan->add_option("--largest", options.largest, "print the largest batch, or length of a row, that fits instead")

@@ -35,10 +35,14 @@ std::optional<double> Ledger::seconds() const {
   return *middle;
 }
 
-/// "(3 % more)"
-static std::string describeDifference(double predicted, double measured) {
-  double percent = 100 * (predicted / measured - 1);
-  return fmt::format("{:.1f} % {}", std::abs(percent), percent < 0 ? "less" : "more");
+/// ", 3.0 % below the predicted 520 ms"
+static std::string compare(double measured, double predicted) {
+  constexpr double farApart = 1.5;
+  double ratio = measured / predicted;
+  if (ratio > farApart || ratio < 1 / farApart)
+    return fmt::format(", {:.3g} times the predicted {}", ratio, formatSeconds(predicted));
+  return fmt::format(", {:.1f} % {} the predicted {}", 100 * std::abs(ratio - 1), ratio < 1 ? "below" : "above",
+                     formatSeconds(predicted));
 }
 
 std::string Ledger::describe(const Manifest &manifest) const {
@@ -48,8 +52,7 @@ std::string Ledger::describe(const Manifest &manifest) const {
   if (const PredictedEntry *step = manifest.predicted.entry("step"); step && step->seconds > 0)
     text += manifest.predicted.isAssumed() ? fmt::format(", predicted {} to {}: the device is not calibrated",
                                                          formatSeconds(step->least), formatSeconds(step->most))
-                                           : fmt::format(", predicted {}, {}", formatSeconds(step->seconds),
-                                                         describeDifference(step->seconds, *measured));
+                                           : compare(*measured, step->seconds);
   int64_t bytes = anonymousMemory();
   if (bytes == 0) return text;
   return text + fmt::format("; {} of memory{}, predicted {} at most", formatBytes(bytes),
