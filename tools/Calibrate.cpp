@@ -330,8 +330,8 @@ static int calibrateFromProfiles(const CommandOptions &options) {
     return refuse(options.profiles.front() + ": was measured on " + (isOnGpu ? "a GPU" : "a CPU") + ", and " +
                   target->name() + " is " + nameOf(target->kind) + "; name the device with --on");
   bool isRefined = target->figures.source == "calibrated";
-  return fitAndWrite(*target, std::max(1, *threads), calls, programs, isRefined ? 0.3 : 1.0,
-                     "from " + std::to_string(options.profiles.size()) + " profiles", options);
+  std::string how = programs.size() == 1 ? "from a profile" : "from " + std::to_string(programs.size()) + " profiles";
+  return fitAndWrite(*target, std::max(1, *threads), calls, programs, isRefined ? 0.3 : 1.0, how, options);
 }
 
 static int calibrateMachine(const CommandOptions &options) {

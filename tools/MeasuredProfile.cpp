@@ -7,6 +7,9 @@
 
 using namespace tessera;
 
+/// That a program may have (`--threads`).
+static constexpr int64_t mostThreads = 4096;
+
 /// A row without `work`, a copy say, is none.
 static bool readRow(const llvm::json::Object &row, double step, unsigned number, MeasuredProfile &profile) {
   std::optional<double> seconds = row.getNumber("seconds");
@@ -51,11 +54,12 @@ std::optional<MeasuredProfile> tessera::readProfile(const std::string &path, uns
   const llvm::json::Object *object = json->getAsObject();
   const llvm::json::Array *rows = object ? object->getArray("rows") : nullptr;
   std::optional<double> seconds = object ? object->getNumber("seconds") : std::nullopt;
-  if (!rows || !seconds || *seconds <= 0) return std::nullopt;
+  int64_t threads = object ? object->getInteger("threads").value_or(0) : 0;
+  if (!rows || !seconds || *seconds <= 0 || threads < 0 || threads > mostThreads) return std::nullopt;
   MeasuredProfile profile;
   profile.model = object->getString("model").value_or("").str();
   profile.seconds = *seconds;
-  profile.threads = static_cast<int>(object->getInteger("threads").value_or(0));
+  profile.threads = static_cast<int>(threads);
   for (const llvm::json::Value &row : *rows)
     if (!row.getAsObject() || !readRow(*row.getAsObject(), *seconds, number, profile)) return std::nullopt;
   scaleToStep(profile, *rows);
