@@ -478,6 +478,7 @@ int tessera::runPlan(const CommandOptions &options) {
   if (int status = writeReport(input, options, run.report)) return status;
   printPlan(plan, trials ? &*trials : nullptr, options);
   if (!options.device || !plan.fit || plan.fit->fits()) return ExitDone;
+  llvm::outs().flush(); // what follows is about it
   return refuse(options.input.path + " does not fit into the memory of " + plan.device.name +
                 (plan.fit->devicesForState > 1
                      ? "; its state alone takes " + std::to_string(plan.fit->devicesForState) + " of them"

@@ -58,18 +58,18 @@ found = re.search(rf"^time +{number} a step, {number} to {number} are likely \(t
 check(found, "no time in the text")
 for key, written in zip(("seconds", "least", "most"), found.groups()):
     check(close(seconds_of(written), time[key], 0.006), f"{key} in the text")
-found = re.search(r"^ +([\d.]+)(k|M|) tokens/s, MFU ([\d.]+) %: of ([\d.]+) TFLOP/s in f32$", text, re.M)
+found = re.search(r"^ +([\d.]+)(k|M|) tokens/s, MFU ([\d.]+) %: of ([\d.]+) (G|T)FLOP/s in f32$", text, re.M)
 check(found, "no speed in the text")
 scale = {"": 1, "k": 1e3, "M": 1e6}[found[2]]
 check(close(float(found[1]) * scale, time["per_second"], 0.01), "tokens/s in the text")
 check(abs(float(found[3]) - 100 * time["mfu"]) < 0.051, "MFU in the text")
-check(close(float(found[4]), step["peak"] / 1e12, 1e-3), "peak in the text")
+check(close(float(found[4]), step["peak"] / {"G": 1e9, "T": 1e12}[found[5]], 1e-3), "peak in the text")
 for name, seconds in time["passes"].items():
     found = re.search(rf"^  {name} +{number}  [\d.]+ %$", text, re.M)
     check(found and close(seconds_of(found[1]), seconds, 0.006), f"{name} in the text")
 for repeat in time["repeats"]:
-    name = f"layer x {repeat['iterations']}" + (f", {repeat['pass']}" if repeat["pass"] else "")
-    found = re.search(rf"^  {name} +{number}  [\d.]+ %$", text, re.M)
+    name = f"layer x {repeat['iterations']}, in all"
+    found = re.search(rf"^  {repeat['pass'] or 'forward'} .*\n    {name} +{number}  [\d.]+ %$", text, re.M)
     check(found and close(seconds_of(found[1]), repeat["seconds"], 0.006), f"{name} in the text")
 steps = time["run"]["steps"]
 check(re.search(rf"^  the run .* {steps:.0f} steps, {time['run']['price']:.2f} USD$", text, re.M), "no run in the text")
