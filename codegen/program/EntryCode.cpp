@@ -48,11 +48,11 @@ private:
     SmallVector<Operation *> ops(contractions.begin(), contractions.end());
     KernelWork work = workOf(contractions);
     uint32_t number = kernels.add(kernel, work, originOf(ops), siteOf(ops));
-    noteCall(CallKind::Kernel, number, ops, work);
+    noteCall(&kernel, number, ops, work);
     return number;
   }
-  /// Notes the call of a kernel or of the library.
-  void noteCall(CallKind kind, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work);
+  /// Notes the call of a kernel, or of the library if there is none.
+  void noteCall(const EmittedKernel *kernel, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work);
   CallAccess accessTo(Value value, int64_t bytes, bool isWritten) const {
     return {places.lookup(value), bytesInRoot(value), bytes, isWritten};
   }
@@ -149,14 +149,18 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
   for (auto [i, kernel] : llvm::enumerate(*emitted)) {
     bool isPart = i + 1 < emitted->size();
     uint32_t number = kernels.add(kernel, share, originOf(ops), siteOf(ops), isPart);
-    noteCall(CallKind::Kernel, number, ops, share);
+    noteCall(&kernel, number, ops, share);
     code.callKernel(kernel, number, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
   }
   return success();
 }
 
-void EntryEmitter::noteCall(CallKind kind, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work) {
-  ProgramCall call{kind, number, ops.front(), stepPass(ops), work, {}};
+void EntryEmitter::noteCall(const EmittedKernel *kernel, uint32_t number, ArrayRef<Operation *> ops,
+                            const KernelWork &work) {
+  // As the runtime decides it (`Threads::parallelFor`).
+  bool isAlone = kernel && !kernel->launch && kernel->sharing.iterations <= kernel->sharing.grain;
+  CallKind kind = kernel ? CallKind::Kernel : CallKind::Gemm;
+  ProgramCall call{kind, isAlone, number, ops.front(), stepPass(ops), work, {}};
   for (Operation *op : ops) {
     for (OpOperand &operand : op->getOpOperands())
       call.accesses.push_back(accessTo(operand.get(), bytesRead(op, operand.getOperandNumber()), false));
@@ -230,7 +234,7 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
     gemms.addAlignments(call->index, {alignment(op.getResult()), alignment(aux), alignment(biasOrSum)});
   KernelWork work = workOf(ArrayRef<ContractOp>{op});
   for (MultiplyWork &gemm : work.gemms) gemm.tf32 = gemms.getEntries()[call->index].description.tf32;
-  noteCall(CallKind::Gemm, call->index, {op}, work);
+  noteCall(nullptr, call->index, {op}, work);
   code.callGemm(call->index, address(call->a), address(call->b), bias, addressOrNull(aux), result);
   return success();
 }

@@ -29,6 +29,7 @@ enum class CallKind { Kernel, Gemm, Copy };
 /// A call or a copy, as often as the loops around it run.
 struct ProgramCall {
   CallKind kind = CallKind::Kernel;
+  bool isAlone = false;             ///< too little work to be shared: one thread does it
   uint32_t number = 0;              ///< in the manifest's list of kernels or contractions
   mlir::Operation *first = nullptr; ///< of the ops that it computes; null: a copy that is no op
   StepPass pass = StepPass::Forward;

@@ -18,6 +18,7 @@ StringRef tessera::stringify(CallKind kind) {
 void CallWork::write(llvm::json::OStream &json) const {
   json.object([&] {
     json.attribute("kind", stringify(kind));
+    if (isAlone) json.attribute("alone", true);
     json.attributeObject("ops", [&] {
       for (const OpCount &count : ops) json.attribute(count.op, count.elements);
     });
@@ -68,6 +69,7 @@ std::optional<CallWork> CallWork::read(const llvm::json::Value &json) {
   const llvm::json::Array *multiplies = object->getArray("multiplies"), *traffic = object->getArray("traffic");
   if (kind == std::end(kinds) || !ops || !multiplies || !traffic || !readGemms(*multiplies, work)) return std::nullopt;
   work.kind = kind->first;
+  work.isAlone = object->getBoolean("alone").value_or(false);
   for (const auto &[key, value] : *ops) {
     std::optional<int64_t> elements = value.getAsInteger();
     if (!elements || *elements < 0) return std::nullopt;

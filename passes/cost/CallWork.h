@@ -15,12 +15,13 @@ llvm::StringRef stringify(CallKind kind);
 /// that measured times can be compared with it later.
 struct CallWork {
   CallKind kind = CallKind::Kernel;
+  bool isAlone = false; ///< too little work to be shared: one thread does it
   llvm::SmallVector<OpCount, 0> ops;
   llvm::SmallVector<MultiplyWork, 0> gemms;
   /// Bytes that are read and written, by the smallest cache that holds them; the last of them no cache holds.
   llvm::SmallVector<double, 4> traffic;
 
-  static CallWork of(const ProgramCall &call) { return {call.kind, call.work.ops, call.work.gemms, {}}; }
+  static CallWork of(const ProgramCall &call) { return {call.kind, call.isAlone, call.work.ops, call.work.gemms, {}}; }
   /// What `write` wrote; none if it is not of that form.
   static std::optional<CallWork> read(const llvm::json::Value &json);
   /// As an object with keys in a fixed order.

@@ -86,7 +86,7 @@ double CostModel::defaultOf(StringRef key) const {
   if (key == "bf16_rate") return isGpu ? get("tf32_rate") * 2 : get("f32_rate") * 1.5;
   if (key == "f16_rate") return isGpu ? get("bf16_rate") : get("f32_rate");
   if (key == "fp8_rate") return get("bf16_rate");
-  if (key.consume_front("barrier.")) return threads > 1 ? 2e-6 : 0.2e-6;
+  if (key.consume_front("barrier.")) return key == "1" ? 50e-9 : 2e-6; // one thread has nothing to wait for
   if (key.consume_front("function.")) {
     const ComputingOp *op = findComputingOp(key);
     return op && op->isApproximated ? 150e-12 : 20e-12;
@@ -100,13 +100,13 @@ double CostModel::defaultOf(StringRef key) const {
   llvm_unreachable("no such figure");
 }
 
-double CostModel::shareOfCores(StringRef one, StringRef all) const {
+double CostModel::shareOfCores(StringRef one, StringRef all, int sharing) const {
   double cores = get("cores");
-  if (threads >= cores) return 1;
+  if (sharing >= cores) return 1;
   auto single = figures.find(one);
-  if (single == figures.end()) return threads / cores;
+  if (single == figures.end()) return sharing / cores;
   double loss = 1 - get(all) / (cores * single->second); // of a core while all are busy
-  double together = threads * single->second * (1 - loss * (threads - 1) / (cores - 1));
+  double together = sharing * single->second * (1 - loss * (sharing - 1) / (cores - 1));
   return std::clamp(together / get(all), 1 / cores, 1.0);
 }
 
@@ -125,23 +125,25 @@ std::string CostModel::rateKey(ElementType type, bool tf32) const {
   return (name + "_rate").str();
 }
 
-double CostModel::peakRate(ElementType type, bool tf32) const {
+double CostModel::peakRate(ElementType type, bool tf32) const { return peakRate(type, tf32, threads); }
+
+double CostModel::peakRate(ElementType type, bool tf32, int sharing) const {
   std::string key = rateKey(type, tf32);
-  return get(key) * (isGpu ? 1 : shareOfCores("thread_" + key, key));
+  return get(key) * (isGpu ? 1 : shareOfCores("thread_" + key, key, sharing));
 }
 
 //===----------------------------------------------------------------------===//
 // Times
 //===----------------------------------------------------------------------===//
 
-double CostModel::startSeconds(CallKind kind) const {
+double CostModel::startSeconds(CallKind kind, int sharing) const {
   if (isGpu) return get("graph_launch");
-  return kind == CallKind::Copy ? 0 : get("barrier." + std::to_string(threads));
+  return kind == CallKind::Copy ? 0 : get("barrier." + std::to_string(sharing));
 }
 
-double CostModel::opSeconds(const OpCount &count) const {
+double CostModel::opSeconds(const OpCount &count, int sharing) const {
   double elements = static_cast<double>(count.elements);
-  if (!isGpu) return elements * get(("function." + count.op).str()) / threads;
+  if (!isGpu) return elements * get(("function." + count.op).str()) / sharing;
   const ComputingOp *op = findComputingOp(count.op);
   double instructions = op && op->isApproximated ? 8 : 1;
   return elements * instructions / (get("f32_rate") / 2 * get("sustained") / 100);
@@ -163,40 +165,42 @@ double CostModel::gemmSecondsOnGpu(const MultiplyWork &gemm, double rate) const 
   return best;
 }
 
-double CostModel::gemmSeconds(const MultiplyWork &gemm, CallKind kind) const {
+double CostModel::gemmSeconds(const MultiplyWork &gemm, CallKind kind, int sharing) const {
   StringRef by = gemm.isTiled ? "tiled" : kind == CallKind::Gemm ? "library" : "generated";
   std::string prefix = ("gemm." + by + "." + rateName(gemm.type)).str();
   // Of generated contractions the rate of the type is the speed.
   double speed = by == "generated" ? 1 : get(prefix + ".speed");
-  double rate = peakRate(gemm.type, gemm.tf32) * get("sustained") / 100 * speed;
+  double rate = peakRate(gemm.type, gemm.tf32, sharing) * get("sustained") / 100 * speed;
   if (isGpu && !gemm.isTiled) return gemmSecondsOnGpu(gemm, rate);
   double m = double(gemm.m), n = double(gemm.n), k = double(gemm.k);
   double more = get(prefix + ".k") * m * n + get(prefix + ".m") * n * k + get(prefix + ".n") * m * k;
   return 2 * gemm.count * (m * n * k + more) / rate;
 }
 
-double CostModel::computeSeconds(const CallWork &work) const {
+double CostModel::computeSeconds(const CallWork &work, int sharing) const {
   double seconds = 0;
-  for (const OpCount &count : work.ops) seconds += opSeconds(count);
-  for (const MultiplyWork &gemm : work.gemms) seconds += gemmSeconds(gemm, work.kind);
+  for (const OpCount &count : work.ops) seconds += opSeconds(count, sharing);
+  for (const MultiplyWork &gemm : work.gemms) seconds += gemmSeconds(gemm, work.kind, sharing);
   return seconds;
 }
 
-double CostModel::memorySeconds(const CallWork &work) const {
+double CostModel::memorySeconds(const CallWork &work, int sharing) const {
   if (work.traffic.empty()) return 0;
   if (isGpu) {
     constexpr double reached = 0.88; // of the bandwidth of the memory
     return work.traffic.front() / get("cache_bandwidth") + work.traffic.back() / (reached * get("copy_bandwidth"));
   }
-  double seconds = work.traffic.front() / (threads * get("l2_bandwidth"));
-  double ofL3 = get("l3_bandwidth") * threads / get("l3_cores");
+  double seconds = work.traffic.front() / (sharing * get("l2_bandwidth"));
+  double ofL3 = get("l3_bandwidth") * sharing / get("l3_cores");
   if (work.traffic.size() > 2) seconds += work.traffic[1] / ofL3;
-  double ofMemory = movedByCopies * get("copy_bandwidth") * shareOfCores("thread_copy_bandwidth", "copy_bandwidth");
+  double ofMemory =
+      movedByCopies * get("copy_bandwidth") * shareOfCores("thread_copy_bandwidth", "copy_bandwidth", sharing);
   return seconds + work.traffic.back() / ofMemory;
 }
 
 double CostModel::secondsOf(const CallWork &work) const {
-  double seconds = std::hypot(computeSeconds(work), memorySeconds(work));
+  int sharing = work.isAlone ? 1 : threads;
+  double seconds = std::hypot(computeSeconds(work, sharing), memorySeconds(work, sharing));
   if (isGpu) seconds = std::max(seconds, get("shortest_kernel"));
-  return startSeconds(work.kind) + seconds;
+  return startSeconds(work.kind, sharing) + seconds;
 }

@@ -60,16 +60,18 @@ public:
   std::set<std::string> figuresOf(const CallWork &work) const;
 
 private:
-  double startSeconds(CallKind kind) const;
-  double computeSeconds(const CallWork &work) const;
-  double memorySeconds(const CallWork &work) const;
-  double opSeconds(const OpCount &count) const;
-  double gemmSeconds(const MultiplyWork &gemm, CallKind kind) const;
+  // `sharing`: the threads that share the call.
+  double startSeconds(CallKind kind, int sharing) const;
+  double computeSeconds(const CallWork &work, int sharing) const;
+  double memorySeconds(const CallWork &work, int sharing) const;
+  double opSeconds(const OpCount &count, int sharing) const;
+  double gemmSeconds(const MultiplyWork &gemm, CallKind kind, int sharing) const;
+  double peakRate(ElementType type, bool tf32, int sharing) const;
   double gemmSecondsOnGpu(const MultiplyWork &gemm, double rate) const;
   std::string rateKey(ElementType type, bool tf32) const;
   double defaultOf(llvm::StringRef key) const;
   /// Of what all cores reach together, the part that the threads reach; `one`: the key of what one thread reaches.
-  double shareOfCores(llvm::StringRef one, llvm::StringRef all) const;
+  double shareOfCores(llvm::StringRef one, llvm::StringRef all, int sharing) const;
 
   bool isGpu;
   int threads;
