@@ -103,8 +103,8 @@ TEST(ProgramDiff, RefusesWhatIsNoFigure) {
   EXPECT_EQ(errorOf(manifestWith(R"("plan": {"timelines": []})")), "file: 'timelines': expected an object");
   EXPECT_EQ(errorOf(manifestWith(R"("plan": {"timelines": {"step": 3}})")), "file: timeline: expected an object");
   EXPECT_EQ(errorOf(manifestWith(R"("predicted": {"source": "x", "entries": {"step": {"seconds": -1}}})")),
-            "file: 'seconds': expected a number that is at least 0");
-  EXPECT_EQ(errorOf(manifestWith(R"("predicted": {"entries": {}})")), "file: 'predicted': missing key 'source'");
+            "file: manifest: 'seconds': expected a number that is at least 0");
+  EXPECT_EQ(errorOf(manifestWith(R"("predicted": {"entries": {}})")), "file: manifest: missing key 'source'");
   EXPECT_NE(errorOf(manifestWith(R"("gemms": [{"name": "g", "dims_a": [], "strides_a": [], "dims_b": [],
                                     "strides_b": [], "dims_c": [], "strides_c": []}])")),
             "");
