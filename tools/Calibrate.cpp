@@ -81,7 +81,7 @@ static int64_t countListed(StringRef list) {
 }
 
 /// The caches of the first processor, as Linux lists them.
-static void readCaches(CpuFigures &cpu, int64_t processors, int64_t cores) {
+static void readCaches(CpuFigures &cpu) {
   for (int index = 0; index < 8; ++index) {
     std::string folder = llvm::formatv("/sys/devices/system/cpu/cpu0/cache/index{0}/", index);
     std::string type = firstLineOf(folder + "type"), level = firstLineOf(folder + "level");
@@ -91,8 +91,7 @@ static void readCaches(CpuFigures &cpu, int64_t processors, int64_t cores) {
     if (level == "2") cpu.l2Bytes = size;
     if (level != "3") continue;
     cpu.l3Bytes = size;
-    int64_t sharing = countListed(firstLineOf(folder + "shared_cpu_list"));
-    if (sharing > 0) cpu.l3Cores = std::max<int64_t>(1, sharing * cores / std::max<int64_t>(1, processors));
+    if (int64_t sharing = countListed(firstLineOf(folder + "shared_cpu_list")); sharing > 0) cpu.l3Cores = sharing;
   }
 }
 
@@ -105,7 +104,7 @@ static FailureOr<Target> describeMachine(const CommandOptions &options) {
   cpu.march = processor->cpu;
   cpu.cores = runtime::availableCores();
   target.figures.memoryBytes = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  readCaches(cpu, sysconf(_SC_NPROCESSORS_ONLN), sysconf(_SC_NPROCESSORS_ONLN));
+  readCaches(cpu);
   return target;
 }
 

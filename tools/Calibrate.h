@@ -10,7 +10,6 @@ namespace tessera {
 
 /// The profile of a step, as far as figures are fitted to it.
 struct MeasuredProfile {
-  std::string model;
   double seconds = 0; ///< of a step
   int threads = 0;    ///< 0: the program ran on a GPU
   std::vector<TimedCall> calls;

@@ -57,7 +57,6 @@ std::optional<MeasuredProfile> tessera::readProfile(const std::string &path, uns
   int64_t threads = object ? object->getInteger("threads").value_or(0) : 0;
   if (!rows || !seconds || *seconds <= 0 || threads < 0 || threads > mostThreads) return std::nullopt;
   MeasuredProfile profile;
-  profile.model = object->getString("model").value_or("").str();
   profile.seconds = *seconds;
   profile.threads = static_cast<int>(threads);
   for (const llvm::json::Value &row : *rows)

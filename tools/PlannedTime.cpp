@@ -1,6 +1,7 @@
 //===- PlannedTime.cpp - how long a run will take -------------------------===//
 
 #include "tools/PlannedTime.h"
+#include "ir/dialect/Attributes.h"
 #include "runtime/base/DataFormat.h"
 #include "runtime/base/Quantities.h"
 #include <cmath>
@@ -102,7 +103,6 @@ static bool spansPasses(const std::vector<PredictedRepeat> &repeats, size_t inde
 /// The passes of the step, with the repeats in them.
 std::string PlannedTime::describeParts() const {
   const PredictedEntry &entry = *step();
-  static constexpr const char *passes[] = {"forward", "backward", "optimizer"};
   std::string text;
   auto addRepeats = [&](const char *indent, auto isChosen) {
     for (size_t i = 0; i < entry.repeats.size(); ++i)
@@ -110,13 +110,15 @@ std::string PlannedTime::describeParts() const {
         text += describePart(fmt::format("{}{} x {}, in all", indent, repeat.axis, repeat.iterations), repeat.seconds,
                              entry.seconds);
   };
-  for (const char *pass : passes) {
+  for (StepPass value : {StepPass::Forward, StepPass::Backward, StepPass::Optimizer}) {
+    std::string pass = stringifyStepPass(value).str();
     auto found = entry.passes.find(pass);
     if (found == entry.passes.end()) continue;
     text += describePart(pass, found->second, entry.seconds);
     addRepeats("  ", [&](size_t i) {
       const std::string &own = entry.repeats[i].pass;
-      return (own.empty() ? "forward" : own) == pass && !spansPasses(entry.repeats, i);
+      bool isIn = own.empty() ? value == StepPass::Forward : own == pass;
+      return isIn && !spansPasses(entry.repeats, i);
     });
   }
   addRepeats("", [&](size_t i) { return spansPasses(entry.repeats, i); });

@@ -163,7 +163,9 @@ static int run(int argc, char **argv) {
       "calibrate", "measure this machine, in under a minute, and write a description of it for --on");
   calibrate->add_option("-o,--output", options.output, "the description, a file that ends in .device")
       ->required()
-      ->check(checkNotEmpty);
+      ->check([](const std::string &path) { // as `--on` tells a file from a name
+        return llvm::StringRef(path).ends_with(".device") ? "" : "must end in .device";
+      });
   CLI::Option *from =
       calibrate
           ->add_option("--from", options.profiles,

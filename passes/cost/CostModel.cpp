@@ -72,8 +72,8 @@ double CostModel::defaultOf(StringRef key) const {
   static constexpr Default defaults[] = {
       {"l2_cache", 1 << 20, 0},      {"l3_cache", 32 << 20, 0},          {"l2_bandwidth", 150e9, 0},
       {"thread_f32_rate", 100e9, 0}, {"thread_copy_bandwidth", 12e9, 0}, {"copy_bandwidth", 25e9, 1e12},
-      {"launch", 0, 4e-6},           {"graph_launch", 0, 1.2e-6},        {"shortest_kernel", 0, 2e-6},
-      {"sustained", 100, 75},        {"cache_bytes", 0, 40 << 20},       {"multiprocessors", 0, 100},
+      {"graph_launch", 0, 1.2e-6},   {"shortest_kernel", 0, 2e-6},       {"sustained", 100, 75},
+      {"cache_bytes", 0, 40 << 20},  {"multiprocessors", 0, 100},
   };
   for (const Default &entry : defaults)
     if (entry.key == key) return isGpu ? entry.onGpu : entry.onCpu;
@@ -149,7 +149,7 @@ double CostModel::opSeconds(const OpCount &count, int sharing) const {
   return elements * instructions / (get("f32_rate") / 2 * get("sustained") / 100);
 }
 
-/// c in tiles of three sizes, of which small ones reach a part of the rate; the best of them.
+/// c in tiles of several sizes, of which small ones reach a part of the rate; the best of them.
 double CostModel::gemmSecondsOnGpu(const MultiplyWork &gemm, double rate) const {
   struct Tile {
     int64_t rows, columns;

@@ -51,6 +51,8 @@ static void considerCgroup(const std::string &root, std::string folder, bool uni
   }
 }
 
+int64_t anonymousMemory() { return readKey("/proc/self/status", "RssAnon:") * 1024; }
+
 AvailableMemory availableMemory() {
   AvailableMemory available = {std::numeric_limits<int64_t>::max(), "the machine"};
   if (int64_t kib = readKey("/proc/meminfo", "MemAvailable:")) available.bytes = kib * 1024;

@@ -16,6 +16,9 @@ struct AvailableMemory {
 
 AvailableMemory availableMemory();
 
+/// Bytes of the anonymous pages of this process; 0 if the system does not say.
+int64_t anonymousMemory();
+
 /// "1.5 GiB", "312.0 MiB", "17 B".
 std::string formatBytes(int64_t bytes);
 

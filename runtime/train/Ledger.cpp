@@ -7,7 +7,6 @@
 #include "runtime/train/MemoryNeeds.h"
 
 #include <algorithm>
-#include <fstream>
 
 namespace tessera::runtime {
 
@@ -58,13 +57,6 @@ std::string Ledger::describe(const Manifest &manifest) const {
   return text + fmt::format("; {} of memory{}, predicted {} at most", formatBytes(bytes),
                             manifest.isForGpu() ? " of the host" : "",
                             formatBytes(hostMemory(manifest, HeldData{heldBytes}).total()));
-}
-
-int64_t anonymousMemory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (int64_t kib; word == "RssAnon:" && status >> kib) return kib * 1024;
-  return 0;
 }
 
 } // namespace tessera::runtime

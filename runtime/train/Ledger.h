@@ -35,9 +35,6 @@ private:
   size_t next = 0; ///< the place in `times` of the next one
 };
 
-/// Bytes of the anonymous pages of this process.
-int64_t anonymousMemory();
-
 } // namespace tessera::runtime
 
 #endif // TESSERA_RUNTIME_TRAIN_LEDGER_H

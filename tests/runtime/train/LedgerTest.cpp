@@ -1,6 +1,7 @@
 // A run ends with its median step beside what was predicted.
 
 #include "runtime/train/Ledger.h"
+#include "runtime/machine/MachineMemory.h"
 
 #include <gtest/gtest.h>
 
