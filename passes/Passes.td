@@ -274,6 +274,35 @@ def TilePass : Tsr_ModulePass<"tsr-tile"> {
   let statistics = [Statistic<"groupsTiled", "groups-tiled", "tiled ops created">];
 }
 
+def RematerializePass : Tsr_ModulePass<"tsr-rematerialize"> {
+  let summary = "computes values again in the backward pass instead of saving them, until the step fits";
+  let description = [{
+    What the backward pass reads of the forward pass is saved: a stack with a slot for each layer. This phase has it
+    computed again instead, from what remains saved, where the memory that the user allows is not enough. It moves whole
+    kernels, tiled ops and contractions, so the numbers stay the same, bit for bit. docs/memory.md says how it decides.
+
+    ```
+    before   %y, %h = tsr.repeat [layer: 12] carry (%a = %x) slice (%b = %w) { … %up = tsr.contract %a, %b …
+                        tsr.yield %next, %up }
+             …
+             %dx = tsr.repeat [layer: 12] reverse carry (%a = %dy) slice (%b = %w, %c = %h) { … reads %c … }
+    after    %y, %x.s = tsr.repeat [layer: 12] carry (%a = %x) slice (%b = %w) { … tsr.yield %next, %a }
+             …
+             %dx = tsr.repeat [layer: 12] reverse carry (%a = %dy) slice (%b = %w, %c = %x.s) {
+               %up = tsr.contract %c, %b as "recompute of h.mlp.up" … reads %up … }
+    ```
+
+    `tsr.memory`, `tsr.remat`, `tsr.save` and `tsr.recompute` say what is asked for (`ir/program/MemorySettings.h`).
+    Without them nothing changes.
+
+    Requires: `tile`, since only then is it known what is stored. Ensures: no value changes. `tsr.frontier` lists the
+    plans that were found, with their memory and their time.
+  }];
+  let options = [Option<"threads", "threads", "int", "0", "threads that a program for a CPU will have; 0: one">,
+                 Option<"findsFrontier", "find-frontier", "bool", "false",
+                        "list plans in `tsr.frontier` even if nothing is asked for">];
+}
+
 def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
   let summary = "gives every buffer an offset in one arena, and fuses independent kernels or GEMMs horizontally";
   let description = [{

@@ -14,40 +14,51 @@ using namespace tessera;
 namespace {
 struct Phase {
   llvm::StringLiteral name;
-  void (*addPasses)(OpPassManager &);
+  void (*addPasses)(OpPassManager &, const PipelineOptions &);
 };
 } // namespace
 
 /// The pipeline. `parse` is the frontend's work; a module enters after any phase. What each pass does is in Passes.td;
 /// the comments here say why it runs at this point.
 static constexpr Phase phases[] = {
-    {"parse", [](OpPassManager &) {}},
+    {"parse", [](OpPassManager &, const PipelineOptions &) {}},
     // Before `differentiate`: composites have better adjoints than the primitive ops that they are raised from.
-    {"simplify", [](OpPassManager &pm) { pm.addPass(createSimplifyPass()); }},
+    {"simplify", [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createSimplifyPass()); }},
     // On the simplified forward pass, so that no dead op is differentiated; before `precision`, whose decisions cover
     // both halves of the step. It leaves zeros, duplicates and unused values, which `simplify` removes.
     {"differentiate",
-     [](OpPassManager &pm) { pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass()); }},
+     [](OpPassManager &pm, const PipelineOptions &) {
+       pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass());
+     }},
     // After `differentiate`, so that the backward pass reads the same rounded values as the forward pass. Before
     // `optimize`: `tsr.clip` and `tsr.update` say which gradients belong to parameters and stay in f32.
-    {"precision", [](OpPassManager &pm) { pm.addPass(createPrecisionPass()), pm.addPass(createSimplifyPass()); }},
+    {"precision", [](OpPassManager &pm,
+                     const PipelineOptions &) { pm.addPass(createPrecisionPass()), pm.addPass(createSimplifyPass()); }},
     // Before `chunk` and `fuse`: updates are elementwise chains to be fused, and the state that they add needs a layout
     // and a place.
-    {"optimize", [](OpPassManager &pm) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
+    {"optimize", [](OpPassManager &pm,
+                    const PipelineOptions &) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
     // After `precision` and `optimize`, which fix how large results are and what consumes them; before `layout`,
     // which makes the axes of repeats the outermost ones.
-    {"chunk", [](OpPassManager &pm) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
+    {"chunk", [](OpPassManager &pm,
+                 const PipelineOptions &) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
     // After all rewrites of algebra, which need canonical types; before `fuse`, which needs to know which contractions
     // are GEMMs, which ops are views and which axis is contiguous.
     // `join` is a part of it: it needs canonical types, and only `layout` can put the parts of a joined value in place.
-    {"layout", [](OpPassManager &pm) { pm.addPass(createJoinPass()), pm.addPass(createLayoutPass()); }},
+    {"layout",
+     [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createJoinPass()), pm.addPass(createLayoutPass()); }},
     // Before `tile` and `schedule`, which treat kernels and GEMMs as units.
-    {"fuse", [](OpPassManager &pm) { pm.addPass(createFusePass()); }},
+    {"fuse", [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createFusePass()); }},
     // After `fuse`: a tiled op consists of whole kernels and GEMMs. Before `schedule`: matrices inside it need no
     // place.
-    {"tile", [](OpPassManager &pm) { pm.addPass(createTilePass()); }},
+    {"tile", [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createTilePass()); }},
+    // After `tile`: now it is known what is stored. Before `schedule`, which places what remains.
+    {"rematerialize",
+     [](OpPassManager &pm, const PipelineOptions &options) {
+       pm.addPass(createRematerializePass(RematerializePassOptions{options.threads, options.findsFrontier}));
+     }},
     // Last: only now is it known which values are stored. Code generation decides nothing that changes memory.
-    {"schedule", [](OpPassManager &pm) { pm.addPass(createSchedulePass()); }},
+    {"schedule", [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createSchedulePass()); }},
 };
 
 ArrayRef<llvm::StringLiteral> tessera::phaseNames() {
@@ -84,7 +95,7 @@ LogicalResult tessera::runPipeline(ModuleOp module, const PipelineOptions &optio
   for (int index = start + 1; index <= last; ++index) {
     auto begin = std::chrono::steady_clock::now();
     PassManager pm(module.getContext());
-    phases[index].addPasses(pm);
+    phases[index].addPasses(pm, options);
     pm.addPass(createVerifyPhasePass(VerifyPhasePassOptions{phases[index].name.str()}));
     if (failed(pm.run(module))) return failure();
     if (options.timing)

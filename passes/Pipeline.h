@@ -22,6 +22,8 @@ struct PipelineOptions {
   DumpFolder *dumps = nullptr; ///< write the IR after each phase here; null: do not
   bool timing = false;         ///< print the time each phase took to standard error
   std::function<void(llvm::StringRef phase, mlir::ModuleOp module)> afterPhase; ///< called after each phase that runs
+  int threads = 0;            ///< that a program for a CPU will have; 0: one
+  bool findsFrontier = false; ///< `rematerialize` lists its plans even if nothing is asked for
 };
 
 /// What the dump of a phase is called: `07-fuse.mlir`, or `07-fuse.loc.mlir` for the one with source locations.

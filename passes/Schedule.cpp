@@ -13,14 +13,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
 #include "passes/analysis/Views.h"
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/launch/Launches.h"
-#include "passes/memory/Copies.h"
-#include "passes/memory/Storage.h"
+#include "passes/memory/MemoryLimit.h"
+#include "passes/memory/PlanStorage.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEPASS
@@ -30,33 +31,16 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Each round resolves all collisions it finds; copies collide with nothing, so few rounds suffice.
-static constexpr int maxRounds = 16;
-/// Horizontal fusion may increase the memory of an entry function by 1 / growthDivisor of what it was, and one kernel
-/// may by 1 / kernelGrowthDivisor.
-static constexpr int64_t growthDivisor = 1024, kernelGrowthDivisor = 4096;
-/// An increase of so many bytes is always allowed.
-static constexpr int64_t littleBytes = 64 << 10;
+/// Moving one kernel may increase the memory of an entry function by 1 / kernelGrowthDivisor of what it was, and always
+/// by so many bytes.
+static constexpr int64_t kernelGrowthDivisor = 4096, littleBytes = 64 << 10;
 
 namespace {
 struct SchedulePass : tessera::impl::SchedulePassBase<SchedulePass> {
   void runOnOperation() override;
-  FailureOr<StoragePlan> planStorage(func::FuncOp function);
-  void fuseKernels(func::FuncOp function, const StoragePlan &before, int64_t stateBytes);
-  void fuseGemms(func::FuncOp function, const StoragePlan &before, int64_t stateBytes);
+  void fuseKernels(func::FuncOp function, const StoragePlan &before, const MemoryLimit &limit);
 };
 } // namespace
-
-FailureOr<StoragePlan> SchedulePass::planStorage(func::FuncOp function) {
-  copiesInserted += insertStructuralCopies(function);
-  for (int round = 0; round < maxRounds; ++round) {
-    StoragePlan plan(function);
-    if (plan.getCopies().empty()) return plan;
-    copiesInserted += plan.getCopies().size();
-    for (OpOperand *use : plan.getCopies()) copyBefore(*use);
-  }
-  return function.emitError("no storage plan after ") << maxRounds << " rounds of copies";
-}
 
 /// Bytes that may be live in addition at each op, without raising the peak.
 static MemoryRoom roomOf(func::FuncOp function, const StoragePlan &plan, int64_t most) {
@@ -77,34 +61,9 @@ static MemoryRoom roomOf(func::FuncOp function, const StoragePlan &plan, int64_t
   return memory;
 }
 
-namespace {
-/// Whether a function whose ops have moved needs no more memory than before.
-class MemoryLimit {
-public:
-  MemoryLimit(func::FuncOp function, const StoragePlan &before, int64_t stateBytes)
-      : function(function), most(liveBytesBound(before.lifetimes())), packedBefore(packed(before)),
-        more(std::max((stateBytes + most) / growthDivisor, littleBytes)) {}
-
-  /// Compares peak live memory; with `isPacked`, which takes longer, the size of the packed arena too.
-  bool holds(bool isPacked) const {
-    StoragePlan plan(function);
-    if (!plan.getCopies().empty() || liveBytesBound(plan.lifetimes()) > most + more) return false;
-    return !isPacked || packed(plan) <= packedBefore + more;
-  }
-  int64_t getMost() const { return most; }
-
-private:
-  static int64_t packed(const StoragePlan &plan) { return packBuffers(plan.lifetimes()).bytes; }
-
-  func::FuncOp function;
-  int64_t most, packedBefore, more;
-};
-} // namespace
-
 /// Fuses kernels of a function whose storage is planned, where that needs neither copies nor more memory. Candidates
 /// are judged by peak live memory; if packing then needs more, again by packing.
-void SchedulePass::fuseKernels(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
-  MemoryLimit limit(function, before, stateBytes);
+void SchedulePass::fuseKernels(func::FuncOp function, const StoragePlan &before, const MemoryLimit &limit) {
   OpOrder order(function);
   MemoryRoom memory = roomOf(function, before, limit.getMost());
   unsigned fused = formLaunches(function, memory, [&] { return limit.holds(false); });
@@ -113,18 +72,6 @@ void SchedulePass::fuseKernels(func::FuncOp function, const StoragePlan &before,
     fused = formLaunches(function, memory, [&] { return limit.holds(true); });
   }
   launchesSaved += fused;
-}
-
-/// The same for GEMMs on a CPU.
-void SchedulePass::fuseGemms(func::FuncOp function, const StoragePlan &before, int64_t stateBytes) {
-  MemoryLimit limit(function, before, stateBytes);
-  OpOrder order(function);
-  unsigned fused = fuseGemmsHorizontally(function, [&] { return limit.holds(false); });
-  if (fused > 0 && !limit.holds(true)) {
-    order.restore();
-    fused = fuseGemmsHorizontally(function, [&] { return limit.holds(true); });
-  }
-  gemmsFused += fused;
 }
 
 /// Gives state its places and returns the bytes it takes.
@@ -170,15 +117,19 @@ void SchedulePass::runOnOperation() {
   ModuleOp module = getOperation();
   FailureOr<Target> target = Target::read(module);
   if (failed(target)) return signalPassFailure();
+  MemorySettings settings = MemorySettings::of(module);
   llvm::StringMap<int64_t> stateOffsets;
   int64_t stateBytes = placeState(module, stateOffsets), arena = stateBytes, bound = stateBytes;
   for (func::FuncOp function : entryFunctions(module)) {
-    FailureOr<StoragePlan> plan = planStorage(function);
+    unsigned copies = 0;
+    FailureOr<StoragePlan> plan = planStorage(function, copies);
+    copiesInserted += copies;
     if (failed(plan)) return signalPassFailure();
     // Not for `init`, which runs once, nor for an audit, which pairs the calls of two functions by their order.
     if (function.getName() != "init" && !hasShadow(module)) {
-      if (target->fusesLaunches) fuseKernels(function, *plan, stateBytes);
-      if (target->fusesGemms) fuseGemms(function, *plan, stateBytes);
+      MemoryLimit limit(function, *plan, stateBytes, settings.arena);
+      if (target->fusesLaunches) fuseKernels(function, *plan, limit);
+      if (target->fusesGemms && !hasFusedGemms(function)) gemmsFused += fuseGemmsHorizontally(function, limit);
       plan = StoragePlan(function);
     }
     auto [bytes, live] = packEntry(*plan, stateOffsets, stateBytes);
@@ -186,6 +137,7 @@ void SchedulePass::runOnOperation() {
     writePlaces(function, *plan);
     if (target->fusesLaunches) launchesSaved -= splitLaunches(function, *target);
     if (target->fusesGemms) gemmsFused -= splitGemms(function, *target);
+    setHasFusedGemms(function, false);
   }
   module->setAttr(attrs::arena, Builder(module.getContext()).getI64IntegerAttr(arena));
   arenaBytes = arena, lowerBound = bound;

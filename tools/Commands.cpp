@@ -15,6 +15,7 @@
 #include "tools/Largest.h"
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
+#include "tools/PeakMemory.h"
 #include "tools/PhaseWarnings.h"
 #include "tools/ProgramCache.h"
 #include "tools/ProgramPlan.h"
@@ -162,6 +163,7 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   std::optional<Target> device = keepsDevice ? std::optional(recorded) : std::nullopt;
   if (options.device) device = options.device->target;
   std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, device);
+  if (problem.empty()) problem = setMemory(module, options.memory, Target::of(module));
   return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }
 
@@ -199,6 +201,7 @@ struct PhaseRun {
 
   DumpFolder dumps;
   Report report;
+  bool printsWarnings = true;
   bool hasWarned = false; ///< a phase had a warning
 };
 } // namespace
@@ -207,17 +210,28 @@ struct PhaseRun {
 static int runPhasesOf(const Input &input, const CommandOptions &options, PhaseRun &run) {
   ModuleOp module = *input.module;
   ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    if (module->hasAttr(attrs::problem)) return success(); // it is printed below
     if (diagnostic.getSeverity() != DiagnosticSeverity::Warning) return failure();
-    if (!options.input.predictRows)
+    if (run.printsWarnings && !options.input.predictRows)
       printPhaseWarning(diagnostic, input.diagnostics.get(), options.input.jsonDiagnostics);
     run.hasWarned = true;
     return success();
   });
-  PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}};
+  PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}, options.codegen.threads};
   if (!options.report.empty())
     pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { run.report.note(phase, module); };
   std::string before = moduleText(module);
-  return failed(runPipeline(module, pipeline)) ? failedOn(before, options, run.dumps.getProblem()) : ExitDone;
+  if (succeeded(runPipeline(module, pipeline))) return ExitDone;
+  if (auto problem = module->getAttrOfType<StringAttr>(attrs::problem))
+    return refuse(options.input.path + ": " + problem.getValue());
+  return failedOn(before, options, run.dumps.getProblem());
+}
+
+/// Tells a module what its arena may take.
+static void limitArena(ModuleOp module, int64_t bytes) {
+  MemorySettings settings = MemorySettings::of(module);
+  settings.arena = bytes;
+  settings.record(module);
 }
 
 /// The rows of a batch of `predict`; 0 without such an entry function.
@@ -242,14 +256,17 @@ static std::optional<int64_t> smallerPredictBatch(ModuleOp module, const Command
     CommandOptions trial = options;
     trial.input.predictRows = fewer;
     Input input = readForTarget(*module.getContext(), trial);
-    if (!input.module || failed(runPipeline(*input.module, {}))) return std::nullopt;
+    if (!input.module) return std::nullopt;
+    MemorySettings().record(*input.module); // it recomputes nothing in `predict`
+    if (failed(runPipeline(*input.module, {}))) return std::nullopt;
     return plannedBytes(*input.module, "predict");
   };
   return std::max<int64_t>(1, largestBatch({0, 0}, planned, limit, bytesWith));
 }
 
 /// Runs the phases; with another batch of `predict` once more, if the first one takes too much memory.
-static int runPhases(Input &input, const CommandOptions &options, PhaseRun &run) {
+static int runPhasesAndPredict(Input &input, const CommandOptions &options, PhaseRun &run) {
+  std::optional<int64_t> arena = MemorySettings::of(*input.module).arena;
   if (int status = runPhasesOf(input, options, run)) return status;
   ModuleOp module = *input.module;
   if (isModule(options) || !module->hasAttr(attrs::arena)) return ExitDone;
@@ -259,8 +276,82 @@ static int runPhases(Input &input, const CommandOptions &options, PhaseRun &run)
   again.input.predictRows = rows;
   Input smaller = readForTarget(*module.getContext(), again);
   if (!smaller.module) return ExitDone; // the model cannot have fewer rows
+  if (arena) limitArena(*smaller.module, *arena);
   input = std::move(smaller);
   return runPhasesOf(input, again, run);
+}
+
+/// The bytes of the program of a scheduled module. Prints errors.
+static FailureOr<int64_t> bytesOf(ModuleOp module, const CommandOptions &options) {
+  FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
+  if (failed(manifest)) return failure();
+  return programBytes(*manifest);
+}
+
+/// What the arena may take if the program may take `budget` bytes, as far as a scheduled module tells.
+static FailureOr<int64_t> arenaWithin(int64_t budget, ModuleOp module, const CommandOptions &options) {
+  FailureOr<int64_t> bytes = bytesOf(module, options);
+  if (failed(bytes)) return failure();
+  return module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
+}
+
+/// The program does not fit into the budget however much is recomputed.
+static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const CommandOptions &options) {
+  std::string text = options.input.path + ": --memory=" + options.memory.memory + " is " +
+                     runtime::formatBytes(budget) + ", and the least that the program takes is " +
+                     runtime::formatBytes(bytes) + "\n";
+  PeakMemory peak = peakMemory(module);
+  text +=
+      "note: where a step holds most, " + peak.pass + (peak.running.empty() ? "" : ", " + peak.running) + ", it holds";
+  for (const auto &[kind, held] : peak.kinds) text += "\n  " + runtime::formatBytes(held) + " of " + kind;
+  return refuse(text + "\nnote: `tessera plan --suggest` looks for a batch, a precision or a length that fits");
+}
+
+/// Plans within the budget of the module: first without recomputation, to learn what the program takes beside the arena.
+/// Then the phase `rematerialize` gets to know what the arena may take.
+static int runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run) {
+  constexpr int mostRounds = 4;
+  CommandOptions quiet = options;
+  quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
+  std::optional<int64_t> arena;
+  for (int round = 0;; ++round) {
+    Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
+    if (arena) limitArena(*trial.module, *arena);
+    PhaseRun unseen(quiet);
+    unseen.printsWarnings = !arena;
+    if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
+    FailureOr<int64_t> bytes = bytesOf(*trial.module, quiet);
+    if (failed(bytes)) return ExitInternal;
+    if (*bytes <= budget) {
+      bool isComplete =
+          options.compileTo.empty() && options.dumpDir.empty() && options.report.empty() && !options.timing;
+      if (!isComplete) break;
+      input = std::move(trial);
+      run.hasWarned = unseen.hasWarned;
+      return ExitDone;
+    }
+    if (round == mostRounds || !arena && MemorySettings::of(*trial.module).getMode() != RematMode::Auto)
+      return refuseBudget(*trial.module, budget, *bytes, options);
+    FailureOr<int64_t> within = arenaWithin(budget, *trial.module, quiet);
+    if (failed(within)) return ExitInternal;
+    if (arena && *within >= *arena) return refuseBudget(*trial.module, budget, *bytes, options);
+    arena = within;
+  }
+  if (arena) limitArena(*input.module, *arena);
+  run.printsWarnings = false; // again
+  return runPhasesAndPredict(input, options, run);
+}
+
+/// Runs the phases, within the memory that the user allows.
+static int runPhases(Input &input, const CommandOptions &options, PhaseRun &run) {
+  ModuleOp module = *input.module;
+  MemorySettings settings = MemorySettings::of(module);
+  auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
+  int last = options.compileTo.empty() ? phaseIndex("schedule") : phaseIndex(options.compileTo);
+  int phase = phaseIndex("rematerialize");
+  bool decides =
+      settings.budget && !settings.arena && reached && phaseIndex(reached.getValue()) < phase && last >= phase;
+  return decides ? runPhasesWithin(*settings.budget, input, options, run) : runPhasesAndPredict(input, options, run);
 }
 
 /// The device of a plan: what `--on` says, or the GPU that the module is for, or what this machine has left.

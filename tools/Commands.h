@@ -6,6 +6,7 @@
 #include "codegen/program/Program.h"
 #include "tools/DeviceOption.h"
 #include "tools/Input.h"
+#include "tools/MemoryOption.h"
 
 namespace tessera {
 
@@ -18,7 +19,8 @@ struct CommandOptions {
   std::string on;                     ///< of `devices`: what to print
   std::optional<DeviceOption> device; ///< what `on` says; none: what `target` and `march` select
   std::string prefer;                 ///< `speed` or `memory`; empty: that of the module, else speed
-  std::string gemmEpilogues;          ///< `bias` or `gelu`; empty: those of the module, else all
+  MemoryOptions memory;
+  std::string gemmEpilogues; ///< `bias` or `gelu`; empty: those of the module, else all
   std::string output;
   std::string compileTo;
   std::string dumpDir;

@@ -30,6 +30,31 @@ static void addInputOptions(CLI::App *command, CommandOptions &options) {
       ->check(CLI::IsMember({"text", "json"}));
 }
 
+static void addMemoryOptions(CLI::App *command, MemoryOptions &options) {
+  command
+      ->add_option(
+          "--memory", options.memory,
+          "memory that the program may use: an amount such as 8GiB, a part of the device's such as 80%, or auto "
+          "(all of it); what does not fit is recomputed")
+      ->check(checkMemoryText);
+  std::vector<std::string> modes;
+  for (llvm::StringRef mode : rematModes()) modes.push_back(mode.str());
+  command
+      ->add_option(
+          "--remat", options.remat,
+          "what the backward pass recomputes: as little as the memory allows (auto), nothing (none), each layer "
+          "(layer), or segments of layers (sqrt)")
+      ->check(CLI::IsMember(modes));
+  auto addPatterns = [&](const char *name, std::vector<std::string> &patterns, const char *text) {
+    command->add_option(name, patterns, text)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->check(checkNotEmpty);
+  };
+  addPatterns("--save", options.saved, "values of layers that are saved, as paths with * and **");
+  addPatterns("--recompute", options.recomputed, "values of layers that are recomputed, as paths with * and **");
+}
+
 /// Options of commands that run the phases.
 static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_option(
@@ -46,6 +71,7 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
       ->add_option("--prefer", options.prefer,
                    "whether a GPU program spends memory for speed: speed (default), or memory if it does not")
       ->check(CLI::IsMember({"speed", "memory"}));
+  addMemoryOptions(command, options.memory);
   command
       ->add_option("--gemm-epilogues", options.gemmEpilogues,
                    "epilogues of contractions on a GPU: bias, or gelu (default from sm_90 on), which is bias, GELU and "

@@ -25,7 +25,15 @@ inline constexpr llvm::StringLiteral epilogues = "tsr.epilogues";
 inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array of dictionaries, as in the manifest
 inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
 inline constexpr llvm::StringLiteral audit = "tsr.audit";       ///< unit: `precision` makes the entry function `shadow`
-inline constexpr llvm::StringLiteral arena = "tsr.arena";       ///< bytes of the arena, after `schedule`
+// What the user says about memory (ir/program/MemorySettings.h), and what the phase `rematerialize` found.
+inline constexpr llvm::StringLiteral memory = "tsr.memory";       ///< dictionary {budget, arena}, in bytes
+inline constexpr llvm::StringLiteral remat = "tsr.remat";         ///< what is recomputed: a word
+inline constexpr llvm::StringLiteral save = "tsr.save";           ///< patterns of the values that are saved
+inline constexpr llvm::StringLiteral recompute = "tsr.recompute"; ///< patterns of those that are recomputed
+inline constexpr llvm::StringLiteral frontier = "tsr.frontier";   ///< memory against time: array of dictionaries
+/// Why a phase cannot do what the user asked for: with it, the failure of a phase is no defect of the compiler.
+inline constexpr llvm::StringLiteral problem = "tsr.problem";
+inline constexpr llvm::StringLiteral arena = "tsr.arena"; ///< bytes of the arena, after `schedule`
 // On arguments and results of entry functions.
 inline constexpr llvm::StringLiteral state = "tsr.state"; ///< symbol of the state entry that the value is
 inline constexpr llvm::StringLiteral input =
@@ -51,6 +59,9 @@ llvm::StringRef userName(mlir::Operation *op);
 
 /// Gives `to` the user's name of `from`, if it has none itself.
 void copyUserName(mlir::Operation *from, mlir::Operation *to);
+
+/// What the name of an op begins with that computes again, in the backward pass, what the forward pass did not save.
+inline constexpr llvm::StringLiteral recomputeOf = "recompute of ";
 
 /// The passes of a training step, in their order.
 enum class StepPass : uint8_t { Forward, Backward, Optimizer };

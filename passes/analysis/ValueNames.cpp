@@ -135,8 +135,18 @@ std::string ValueNames::nameOfArgument(BlockArgument argument) const {
 /// The user's name of an op: its own, or that of the kernel around it.
 static StringRef nameAround(Operation *op) {
   for (; op && !isa<func::FuncOp>(op); op = op->getParentOp())
-    if (StringRef name = userName(op); !name.empty()) return name;
+    if (StringRef name = userName(op); !name.empty()) {
+      name.consume_front(recomputeOf);
+      return name;
+    }
   return "";
+}
+
+/// Whether the backward pass computes the op again, or a repeat around it.
+static bool isRecomputed(Operation *op) {
+  for (; op && !isa<func::FuncOp>(op); op = op->getParentOp())
+    if (userName(op).starts_with(recomputeOf)) return true;
+  return false;
 }
 
 /// Whether an adjoint made the contraction. One of an op that the user did not name has no name: then it reads the
@@ -164,6 +174,11 @@ std::string ValueNames::nameOfReader(Value value) const {
 
 std::string ValueNames::nameOf(Value value) const {
   value = beforeCopies(value);
+  std::string name = nameOfMade(value);
+  return isRecomputed(value.getDefiningOp()) ? recomputeOf.str() + name : name;
+}
+
+std::string ValueNames::nameOfMade(Value value) const {
   if (auto name = found.find(value); name != found.end()) return name->second;
   Value made = innermost(value);
   if (auto name = found.find(made); name != found.end()) return name->second;

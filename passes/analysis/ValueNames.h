@@ -11,6 +11,7 @@
 //   what an update reads               gradient of h.mlp.up
 //   value of a repeat                  what the body yields
 //   what has no name of the user       contract for gradient of wte
+//   what is computed again             recompute of h.mlp.up out
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +40,8 @@ public:
 private:
   void noteGradient(mlir::Value value, llvm::StringRef parameter);
   void findGradients();
+  /// Without saying that it is computed again.
+  std::string nameOfMade(mlir::Value value) const;
   std::string nameOfArgument(mlir::BlockArgument argument) const;
   /// The path of the parameter in an operand, before views and casts; empty if it is none.
   std::string parameterIn(mlir::Value value) const;

@@ -34,6 +34,11 @@ static std::string nameOf(const Group &group) {
   return kind;
 }
 
+void KernelNames::keep(KernelOp kernel) {
+  if (taken.try_emplace(kernel.getName(), 1).second)
+    nameOfBody.try_emplace(fingerprint(kernel), kernel.getName().str());
+}
+
 void KernelNames::assign(KernelOp kernel, StringRef wanted) {
   std::string &name = nameOfBody[fingerprint(kernel)];
   if (name.empty()) {

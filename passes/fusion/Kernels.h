@@ -13,6 +13,8 @@ namespace tessera {
 /// Names kernels after the user's names, or else their ops. Kernels with equal bodies have one name.
 class KernelNames {
 public:
+  /// Notes that a kernel has its name already; the first of several bodies with one name keeps it.
+  void keep(KernelOp kernel);
   /// Sets the name of a kernel whose region is complete.
   void assign(KernelOp kernel, llvm::StringRef wanted);
 

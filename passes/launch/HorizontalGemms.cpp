@@ -12,6 +12,7 @@
 #include "passes/analysis/Views.h"
 #include "passes/gemm/ContractionSpeeds.h"
 #include "passes/launch/Launches.h"
+#include "passes/memory/PlanStorage.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <tuple>
@@ -125,12 +126,61 @@ private:
 };
 } // namespace
 
-unsigned tessera::fuseGemmsHorizontally(func::FuncOp function, llvm::function_ref<bool()> isGood) {
+static unsigned fuseGemms(func::FuncOp function, llvm::function_ref<bool()> isGood) {
   SmallVector<Group> groups = findGroups(function.getBody().front());
   function.walk([&](RepeatOp repeat) { llvm::append_range(groups, findGroups(repeat.getBlock())); });
   GemmFuser fuser(function, isGood);
   fuser.take(groups);
   return fuser.countFused();
+}
+
+unsigned tessera::fuseGemmsHorizontally(func::FuncOp function, const MemoryLimit &limit) {
+  OpOrder order(function);
+  unsigned fused = fuseGemms(function, [&] { return limit.holds(false); });
+  if (fused == 0 || limit.holds(true)) return fused;
+  order.restore();
+  return fuseGemms(function, [&] { return limit.holds(true); });
+}
+
+//===----------------------------------------------------------------------===//
+// Early
+//===----------------------------------------------------------------------===//
+
+/// On a function whose GEMMs were fused early.
+static constexpr StringLiteral fusedEarly = "tsr.fused_gemms";
+/// The number of a contraction, on a function and its copy.
+static constexpr StringLiteral numbered = "tsr.number";
+
+bool tessera::hasFusedGemms(func::FuncOp function) { return function->hasAttr(fusedEarly); }
+
+void tessera::setHasFusedGemms(func::FuncOp function, bool value) {
+  if (value)
+    function->setAttr(fusedEarly, UnitAttr::get(function.getContext()));
+  else
+    function->removeAttr(fusedEarly);
+}
+
+LogicalResult tessera::fuseGemmsEarly(func::FuncOp function, int64_t stateBytes) {
+  OpBuilder builder(function);
+  SmallVector<Operation *> contractions;
+  function.walk([&](ContractOp contract) {
+    contract->setAttr(numbered, builder.getI64IntegerAttr(static_cast<int64_t>(contractions.size())));
+    contractions.push_back(contract);
+  });
+  auto trial = cast<func::FuncOp>(builder.clone(*function));
+  unsigned copies = 0;
+  FailureOr<StoragePlan> plan = planStorage(trial, copies);
+  std::map<int64_t, Group> groups;
+  if (succeeded(plan) && fuseGemmsHorizontally(trial, MemoryLimit(trial, *plan, stateBytes)) > 0)
+    trial.walk([&](ContractOp contract) {
+      if (auto group = contract->getAttrOfType<IntegerAttr>(attrs::fusionGroup))
+        groups[group.getInt()].push_back(contractions[contract->getAttrOfType<IntegerAttr>(numbered).getInt()]);
+    });
+  trial.erase();
+  for (auto &[number, group] : groups) fuse(group, number);
+  for (Operation *contract : contractions) contract->removeAttr(numbered);
+  setHasFusedGemms(function, true);
+  return failure(failed(plan));
 }
 
 unsigned tessera::splitGemms(func::FuncOp function, const Target &target) {

@@ -2,6 +2,7 @@
 
 #include "passes/memory/Copies.h"
 #include "ir/program/Program.h"
+#include "passes/analysis/LaunchGroups.h"
 #include "passes/analysis/StepPasses.h"
 #include "passes/analysis/Views.h"
 #include "passes/memory/Storage.h"
@@ -20,7 +21,7 @@ static Operation *copyAt(OpBuilder &builder, OpOperand &use) {
 }
 
 void tessera::copyBefore(OpOperand &use) {
-  OpBuilder builder(use.getOwner());
+  OpBuilder builder(launchOf(use.getOwner()).front()); // not between ops that run together
   Operation *copy = copyAt(builder, use);
   setStepPass(copy, std::max(stepPass(copy), stepPass(use.getOwner())));
 }

@@ -75,7 +75,7 @@ private:
   int64_t addressOf(JoinOp join) const {
     return address(cast<PlaceAttr>(join->getAttrOfType<ArrayAttr>(attrs::places)[0]));
   }
-  /// The rows that a value is a part of, if it is one.
+  /// The rows that a value is a part of, if it is one and the parts of a joined value alternate in memory.
   std::optional<PartRows> rowsOf(Value value);
   static int64_t bytes(Value value) { return bytesInRoot(value); }
 
@@ -149,6 +149,7 @@ std::optional<PartRows> PlanChecker::rowsOf(Value value) {
   if (isNew) it->second = partRows(root);
   // A join without a place is found when it is executed.
   if (it->second && !it->second->join->getAttrOfType<ArrayAttr>(attrs::places)) it->second = std::nullopt;
+  if (it->second && it->second->pitch == bytes(it->second->join.getResult())) it->second = std::nullopt; // one row
   return it->second;
 }
 
@@ -200,15 +201,23 @@ LogicalResult PlanChecker::runJoin(JoinOp op) {
   if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
   int64_t pitch = bytes(op.getResult());
   std::map<int64_t, int64_t> columns;
+  Content adjacent; // of parts that do not alternate
   for (auto [i, value] : llvm::enumerate(op.getParts())) {
     std::optional<PartRows> rows = rowsOf(value);
-    if (!rows || rows->join != op || address(value) != address(op.getResult()) + partOffset(op, i))
+    if (joinOf(viewRoot(value)) != op || address(value) != address(op.getResult()) + partOffset(op, i))
       return op.emitError("expected part ") << i << " in the buffer of the result";
     if (failed(read(op, value))) return failure();
+    if (!rows) {
+      for (const Piece &piece : contents.lookup(value)) append(adjacent, piece);
+      continue;
+    }
     pitch = rows->pitch;
     columns[rows->column] = contents.lookup(viewRoot(value)).front().tag;
   }
-  contents[op.getResult()] = {{bytes(op.getResult()), memory.tagOf(pitch, columns), 0}};
+  if (columns.empty())
+    contents[op.getResult()] = adjacent;
+  else
+    contents[op.getResult()] = {{bytes(op.getResult()), memory.tagOf(pitch, columns), 0}};
   return read(op, op.getResult());
 }
 

@@ -25,6 +25,8 @@ void raiseAttention(mlir::ModuleOp module);
 bool eliminateCommonSubexpressions(mlir::ModuleOp module);
 /// Removes unused results, carried values and operands of repeats. Returns whether something changed.
 bool pruneRepeats(mlir::ModuleOp module);
+/// The same for one repeat. Returns it, or the repeat that replaces it.
+RepeatOp pruneRepeat(RepeatOp repeat);
 
 /// A builder that creates ops through the rewriter, at the op's place and location.
 class PatternBuilder : public GraphBuilder {

@@ -20,6 +20,7 @@ public:
   explicit Pruner(RepeatOp repeat)
       : repeat(repeat), numCarried(repeat.getCarried().size()), numSliced(repeat.getSliced().size()) {}
   bool run();
+  RepeatOp getRepeat() const { return repeat; }
 
 private:
   bool importConstants();
@@ -154,6 +155,7 @@ bool Pruner::rebuild() {
   for (unsigned i = 0; i < liveResults.size(); ++i)
     if (liveResults[i]) repeat->getResult(i).replaceAllUsesWith(pruned->getResult(next++));
   repeat.erase();
+  repeat = pruned;
   return true;
 }
 
@@ -164,6 +166,12 @@ bool Pruner::run() {
   isChanged |= mergeStacked();
   findLive();
   return rebuild() || isChanged;
+}
+
+RepeatOp tessera::pruneRepeat(RepeatOp repeat) {
+  Pruner pruner(repeat);
+  pruner.run();
+  return pruner.getRepeat();
 }
 
 bool tessera::pruneRepeats(ModuleOp module) {

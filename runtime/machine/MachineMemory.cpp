@@ -33,7 +33,8 @@ static int64_t readKey(const std::string &path, const std::string &key) {
 }
 
 /// Considers a cgroup and all its ancestors: each may have a limit.
-static void considerCgroup(const std::string &root, std::string folder, bool unified, AvailableMemory &available) {
+static void considerCgroup(const std::string &root, std::string folder, bool unified, bool countsUse,
+                           AvailableMemory &available) {
   const char *limitFile = unified ? "/memory.max" : "/memory.limit_in_bytes";
   const char *usedFile = unified ? "/memory.current" : "/memory.usage_in_bytes";
   for (;;) {
@@ -42,7 +43,7 @@ static void considerCgroup(const std::string &root, std::string folder, bool uni
       int64_t used = readNumber(path + usedFile).value_or(0);
       // Clean page cache is reclaimed before the kernel kills a process.
       int64_t cache = readKey(path + "/memory.stat", unified ? "inactive_file" : "total_inactive_file");
-      int64_t left = std::max<int64_t>(0, *limit - std::max<int64_t>(0, used - cache));
+      int64_t left = countsUse ? std::max<int64_t>(0, *limit - std::max<int64_t>(0, used - cache)) : *limit;
       if (left < available.bytes) available = {left, "the cgroup " + path};
     }
     size_t slash = folder.rfind('/');
@@ -53,21 +54,24 @@ static void considerCgroup(const std::string &root, std::string folder, bool uni
 
 int64_t anonymousMemory() { return readKey("/proc/self/status", "RssAnon:") * 1024; }
 
-AvailableMemory availableMemory() {
+static AvailableMemory memoryOf(const char *key, bool countsUse) {
   AvailableMemory available = {std::numeric_limits<int64_t>::max(), "the machine"};
-  if (int64_t kib = readKey("/proc/meminfo", "MemAvailable:")) available.bytes = kib * 1024;
+  if (int64_t kib = readKey("/proc/meminfo", key)) available.bytes = kib * 1024;
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     // "0::/path" in the unified hierarchy, "5:memory:/path" in the old one.
     size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     std::string controllers = line.substr(first + 1, second - first - 1), folder = line.substr(second + 1);
-    if (controllers.empty()) considerCgroup("/sys/fs/cgroup", folder, true, available);
+    if (controllers.empty()) considerCgroup("/sys/fs/cgroup", folder, true, countsUse, available);
     if (controllers.find("memory") != std::string::npos)
-      considerCgroup("/sys/fs/cgroup/memory", folder, false, available);
+      considerCgroup("/sys/fs/cgroup/memory", folder, false, countsUse, available);
   }
   return available;
 }
+
+AvailableMemory availableMemory() { return memoryOf("MemAvailable:", true); }
+AvailableMemory totalMemory() { return memoryOf("MemTotal:", false); }
 
 std::string formatBytes(int64_t bytes) {
   const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};

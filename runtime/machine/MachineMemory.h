@@ -15,6 +15,8 @@ struct AvailableMemory {
 };
 
 AvailableMemory availableMemory();
+/// The same as if nothing were in use: all memory of the machine, or what its cgroup may have.
+AvailableMemory totalMemory();
 
 /// Bytes of the anonymous pages of this process; 0 if the system does not say.
 int64_t anonymousMemory();

@@ -1,0 +1,217 @@
+//===- Frontier.cpp - memory against time ---------------------------------===//
+//
+// 1. For each pair of repeats, stages: ways to divide its layers, each with less memory and more time than the one
+//    before. Between two neighbours on the hull of policies, more and more layers get the leaner one. Then come
+//    segments.
+// 2. A path through the stages of all pairs: the step that saves most bytes for its time is the next one.
+// 3. Each plan on the path is applied to a copy of the function, and the copy's storage is planned.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/rematerialize/Frontier.h"
+#include "ir/dialect/Attributes.h"
+#include "passes/memory/PlanStorage.h"
+#include "passes/rematerialize/Policies.h"
+#include "passes/rematerialize/Positions.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+/// Divisions of a stack between two policies, and plans in all.
+static constexpr int64_t mostDivisions = 12;
+static constexpr size_t mostPlans = 96;
+
+static void addPairs(Block &block, std::vector<std::pair<RepeatOp, RepeatOp>> &pairs) {
+  llvm::append_range(pairs, findLayerPairs(block));
+  for (auto repeat : block.getOps<RepeatOp>()) {
+    // Those of one pass have a mark, which their ops share.
+    bool isMixed = stepPass(repeat) == StepPass::Forward &&
+                   llvm::any_of(repeat.getBlock(), [](Operation &op) { return stepPass(&op) == StepPass::Backward; });
+    if (isMixed) addPairs(repeat.getBlock(), pairs);
+  }
+}
+
+std::vector<std::pair<RepeatOp, RepeatOp>> tessera::allLayerPairs(func::FuncOp function) {
+  std::vector<std::pair<RepeatOp, RepeatOp>> pairs;
+  addPairs(function.getBody().front(), pairs);
+  return pairs;
+}
+
+void tessera::applyPlan(func::FuncOp function, const RecomputePlan &plan) {
+  auto pairs = allLayerPairs(function);
+  for (auto [pair, spans] : llvm::zip(pairs, plan))
+    if (!spans.empty()) applySpans(pair.first, pair.second, spans);
+  applyPositions(function);
+}
+
+//===----------------------------------------------------------------------===//
+// 1. Stages
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A way to divide the layers of a pair.
+struct Stage {
+  std::vector<Span> spans;
+  double seconds = 0;
+  double bytes = 0; ///< that are saved: an estimate
+};
+} // namespace
+
+static int64_t layersOf(const LayerPair &pair) {
+  RepeatOp forward = pair.forward;
+  return forward.getAxis().getSize();
+}
+
+static Span spanOf(int64_t layers, const Policy &policy) { return {layers, policy.recomputed, 0, {}}; }
+
+/// Numbers from 1 to `most`, evenly spaced, with `most`.
+static SmallVector<int64_t> samples(int64_t most) {
+  SmallVector<int64_t> numbers;
+  int64_t count = std::min(most, mostDivisions);
+  for (int64_t i = 1; i <= count; ++i) numbers.push_back((most * i + count - 1) / count);
+  return numbers;
+}
+
+/// The first layers recompute more: what the last ones saved is free again when the backward pass reaches the first.
+static void addDivisions(const Policy &from, const Policy &to, int64_t layers, std::vector<Stage> &stages) {
+  for (int64_t lean : samples(layers)) {
+    Stage stage;
+    stage.spans.push_back(spanOf(lean, to));
+    if (lean < layers) stage.spans.push_back(spanOf(layers - lean, from));
+    auto leanPart = static_cast<double>(lean), rest = static_cast<double>(layers - lean);
+    stage.seconds = leanPart * to.seconds + rest * from.seconds;
+    stage.bytes = leanPart * static_cast<double>(to.bytes) + rest * static_cast<double>(from.bytes);
+    stages.push_back(std::move(stage));
+  }
+}
+
+/// Segments of `each` layers that recompute as `inside` says; what is left over at the end is like the inside of one.
+static Stage segmentStage(int64_t layers, int64_t each, const Policy &inside, double layerSeconds, double inputBytes) {
+  int64_t segments = layers / each, rest = layers % each;
+  Stage stage;
+  Span span;
+  span.layers = segments * each, span.segments = segments;
+  span.inside.push_back(spanOf(each, inside));
+  stage.spans.push_back(std::move(span));
+  if (rest > 0) stage.spans.push_back(spanOf(rest, inside));
+  stage.seconds = static_cast<double>(layers) * inside.seconds + static_cast<double>(segments * each) * layerSeconds;
+  stage.bytes = static_cast<double>(segments) * inputBytes + static_cast<double>((each + rest) * inside.bytes);
+  return stage;
+}
+
+static void addSegments(const LayerPair &pair, ArrayRef<Policy> hull, const OpTimes &times,
+                        std::vector<Stage> &stages) {
+  RepeatOp forward = pair.forward;
+  int64_t layers = forward.getAxis().getSize();
+  double layerSeconds = times.secondsOf(forward) / static_cast<double>(layers), inputBytes = 0;
+  for (Value value : forward.getCarried()) inputBytes += static_cast<double>(tensorType(value).getNumBytes());
+  std::vector<Stage> found;
+  for (int64_t each = 2; each <= layers / 2; each += std::max<int64_t>(1, each / 4))
+    for (const Policy &inside : {hull.front(), hull.back()})
+      found.push_back(segmentStage(layers, each, inside, layerSeconds, inputBytes));
+  llvm::stable_sort(found, [](const Stage &a, const Stage &b) { return a.seconds < b.seconds; });
+  for (Stage &stage : found)
+    if (stage.bytes < stages.back().bytes) stages.push_back(std::move(stage));
+}
+
+static std::vector<Stage> stagesOf(const LayerPair &pair, const Pins &pins, const OpTimes &times) {
+  std::vector<Policy> hull = hullOf(findPolicies(pair, pins, times));
+  int64_t layers = layersOf(pair);
+  std::vector<Stage> stages(1);
+  if (hull.front().recomputed.any()) stages.front().spans.push_back(spanOf(layers, hull.front()));
+  stages.front().seconds = static_cast<double>(layers) * hull.front().seconds;
+  stages.front().bytes = static_cast<double>(layers * hull.front().bytes);
+  for (size_t i = 1; i < hull.size(); ++i) addDivisions(hull[i - 1], hull[i], layers, stages);
+  if (pins.saved.none()) addSegments(pair, hull, times, stages); // segments save no values of layers
+  return stages;
+}
+
+RecomputePlan tessera::uniformPlan(func::FuncOp step, PinPatterns &pins, const OpTimes &times, bool usesSegments) {
+  RecomputePlan plan;
+  for (auto [forward, backward] : allLayerPairs(step)) {
+    LayerPair pair(forward, backward);
+    std::vector<Policy> hull = hullOf(findPolicies(pair, pins.pinsOf(pair), times));
+    int64_t layers = layersOf(pair), each = std::max<int64_t>(1, std::llround(std::sqrt(layers)));
+    if (usesSegments && layers > 2)
+      plan.push_back(segmentStage(layers, each, hull.back(), 0, 0).spans);
+    else
+      plan.push_back({spanOf(layers, hull.back())});
+  }
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// 2. Path
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct PlannedStages {
+  RecomputePlan plan;
+  double seconds = 0;
+};
+} // namespace
+
+static std::vector<PlannedStages> pathThrough(ArrayRef<std::vector<Stage>> pairs) {
+  SmallVector<size_t> at(pairs.size(), 0);
+  std::vector<PlannedStages> path;
+  auto note = [&] {
+    PlannedStages planned;
+    for (auto [stages, stage] : llvm::zip(pairs, at)) {
+      planned.plan.push_back(stages[stage].spans);
+      planned.seconds += stages[stage].seconds;
+    }
+    path.push_back(std::move(planned));
+  };
+  note();
+  while (true) {
+    // Seconds for a byte less.
+    auto price = [&](size_t pair) {
+      const Stage &now = pairs[pair][at[pair]], &next = pairs[pair][at[pair] + 1];
+      return (next.seconds - now.seconds) / std::max(1.0, now.bytes - next.bytes);
+    };
+    std::optional<size_t> best;
+    for (size_t pair = 0; pair < pairs.size(); ++pair)
+      if (at[pair] + 1 < pairs[pair].size() && (!best || price(pair) < price(*best))) best = pair;
+    if (!best) return path;
+    ++at[*best];
+    note();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// 3. Memory
+//===----------------------------------------------------------------------===//
+
+static FrontierPoint evaluate(func::FuncOp step, PlannedStages planned) {
+  OpBuilder builder(step);
+  auto trial = cast<func::FuncOp>(builder.clone(*step));
+  trial.setName("step.trial");
+  applyPlan(trial, planned.plan);
+  unsigned copies = 0;
+  FrontierPoint point{std::move(planned.plan), planned.seconds, 0, 0};
+  if (FailureOr<StoragePlan> storage = planStorage(trial, copies); succeeded(storage)) {
+    SmallVector<Lifetime> lifetimes = storage->lifetimes();
+    point.bytes = packBuffers(lifetimes).bytes;
+    point.live = liveBytesBound(lifetimes);
+  }
+  trial.erase();
+  return point;
+}
+
+std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns &pins, const OpTimes &times) {
+  std::vector<std::vector<Stage>> stages;
+  for (auto [forward, backward] : allLayerPairs(step)) {
+    LayerPair pair(forward, backward);
+    stages.push_back(stagesOf(pair, pins.pinsOf(pair), times));
+  }
+  std::vector<PlannedStages> path = pathThrough(stages);
+  llvm::stable_sort(path, [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
+  std::vector<FrontierPoint> frontier;
+  size_t stride = (path.size() + mostPlans - 1) / mostPlans;
+  for (size_t i = 0; i < path.size(); i += stride) {
+    FrontierPoint point = evaluate(step, std::move(path[i]));
+    if (frontier.empty() || point.bytes < frontier.back().bytes) frontier.push_back(std::move(point));
+  }
+  return frontier;
+}

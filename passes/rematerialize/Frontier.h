@@ -1,0 +1,42 @@
+//===- Frontier.h - memory against time -----------------------------------===//
+//
+// Plans of recomputation for a step, from the fastest to the one with the least memory, that no other known plan beats
+// in both. The memory of each is that of the real planner. The list does not depend on a budget: a budget picks the
+// first plan that fits, so a larger budget never gives a slower step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_REMATERIALIZE_FRONTIER_H
+#define TESSERA_PASSES_REMATERIALIZE_FRONTIER_H
+
+#include "passes/cost/OpTimes.h"
+#include "passes/rematerialize/Pins.h"
+#include "passes/rematerialize/Spans.h"
+
+namespace tessera {
+
+/// The spans of each pair of a function, in the order of `allLayerPairs`; none: the pair stays as it is.
+using RecomputePlan = std::vector<std::vector<Span>>;
+
+struct FrontierPoint {
+  RecomputePlan plan;
+  double seconds = 0; ///< that a step takes longer than without recomputation
+  int64_t bytes = 0;  ///< of the arena, without state
+  int64_t live = 0;   ///< of them at most at a time; no packing needs less
+};
+
+/// All pairs of layers in the body of a function, also in repeats that are not of one pass, as that of micro-batches.
+std::vector<std::pair<RepeatOp, RepeatOp>> allLayerPairs(mlir::func::FuncOp function);
+
+/// Rewrites a function as planned.
+void applyPlan(mlir::func::FuncOp function, const RecomputePlan &plan);
+
+/// The first point recomputes nothing but what is pinned.
+std::vector<FrontierPoint> findFrontier(mlir::func::FuncOp step, PinPatterns &pins, const OpTimes &times);
+
+/// The plan that recomputes each layer from its input; with segments, from the inputs of some layers.
+RecomputePlan uniformPlan(mlir::func::FuncOp step, PinPatterns &pins, const OpTimes &times, bool usesSegments);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_REMATERIALIZE_FRONTIER_H

@@ -1,0 +1,155 @@
+//===- Policies.cpp - what a layer may save and recompute -----------------===//
+//
+// From the last unit to the first: what later units and the backward pass want of a unit is known when it is its turn,
+// and there are two ways to give it, to save it or to recompute the unit, which wants its inputs. Of partial policies
+// that want the same values of the units before, only those count that no other one beats (labels, as in shortest paths
+// with two criteria). So the result is exact as long as there are fewer labels than `mostLabels`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/rematerialize/Policies.h"
+#include "passes/analysis/Views.h"
+#include <set>
+
+using namespace mlir;
+using namespace tessera;
+
+/// Of the labels at a unit; beyond, those go that save least for their time.
+static constexpr size_t mostLabels = 4096;
+
+namespace {
+struct Label {
+  llvm::BitVector recomputed;
+  llvm::BitVector wanted; ///< values of the units before, by their numbers
+  int64_t bytes = 0;
+  double seconds = 0;
+};
+
+/// Values of the forward body by numbers.
+class ValueTable {
+public:
+  unsigned of(Value value) {
+    auto [it, isNew] = numbers.try_emplace(value, values.size());
+    if (isNew) values.push_back(value);
+    return it->second;
+  }
+  size_t size() const { return values.size(); }
+  int64_t bytesOf(unsigned number) const { return tensorType(values[number]).getNumBytes(); }
+
+private:
+  llvm::DenseMap<Value, unsigned> numbers;
+  std::vector<Value> values;
+};
+} // namespace
+
+/// Sorts labels by seconds and leaves those that none with the same wishes beats.
+static void prune(std::vector<Label> &labels) {
+  llvm::stable_sort(labels, [](const Label &a, const Label &b) {
+    return std::pair(a.seconds, a.bytes) < std::pair(b.seconds, b.bytes);
+  });
+  auto less = [](const llvm::BitVector &a, const llvm::BitVector &b) {
+    return std::lexicographical_compare(a.getData().begin(), a.getData().end(), b.getData().begin(), b.getData().end());
+  };
+  std::map<llvm::BitVector, int64_t, decltype(less)> least(less);
+  std::vector<Label> kept;
+  for (Label &label : labels) {
+    auto [it, isNew] = least.try_emplace(label.wanted, label.bytes);
+    if (!isNew && label.bytes >= it->second) continue;
+    it->second = label.bytes;
+    kept.push_back(std::move(label));
+  }
+  if (kept.size() > mostLabels) {
+    // The time that an equal number of bytes is worth, from the extremes.
+    double seconds = kept.back().seconds - kept.front().seconds;
+    auto bytes = static_cast<double>(kept.front().bytes);
+    auto value = [&](const Label &label) { return label.seconds + seconds * static_cast<double>(label.bytes) / bytes; };
+    llvm::stable_sort(kept, [&](const Label &a, const Label &b) { return value(a) < value(b); });
+    kept.resize(mostLabels);
+  }
+  labels = std::move(kept);
+}
+
+/// Time of ops of the backward body that are not needed where a unit is recomputed: all their results are equal to
+/// results of units.
+static double secondsOfDuplicates(const LayerPair &pair, const llvm::BitVector &recomputed, const OpTimes &times) {
+  llvm::DenseMap<Operation *, unsigned> known;
+  for (const Duplicate &duplicate : pair.duplicates) {
+    int unit = pair.unitOf(duplicate.forward);
+    if (unit >= 0 && recomputed[unit]) ++known[duplicate.backward.getOwner()];
+  }
+  double seconds = 0;
+  for (auto [op, results] : known)
+    if (results == op->getNumResults()) seconds += times.secondsOf(op);
+  return seconds;
+}
+
+std::vector<Policy> tessera::findPolicies(const LayerPair &pair, const Pins &pins, const OpTimes &times) {
+  ValueTable table;
+  for (const Unit &unit : pair.units) {
+    for (Operation *op : unit.ops)
+      for (Value result : op->getResults()) table.of(result);
+    for (Value input : unit.inputs) table.of(input);
+  }
+  for (Value value : pair.needed) table.of(value);
+
+  Label first;
+  first.recomputed.resize(pair.units.size()), first.wanted.resize(table.size());
+  for (Value value : pair.needed) first.wanted.set(table.of(value));
+  std::vector<Label> labels{first};
+  for (size_t i = pair.units.size(); i-- > 0;) {
+    const Unit &unit = pair.units[i];
+    llvm::BitVector results(table.size());
+    double seconds = 0;
+    for (Operation *op : unit.ops) {
+      seconds += times.secondsOf(op);
+      for (Value result : op->getResults()) results.set(table.of(result));
+    }
+    std::vector<Label> next;
+    for (const Label &label : labels) {
+      llvm::BitVector wanted = label.wanted;
+      wanted &= results;
+      Label saved = label;
+      saved.wanted.reset(results);
+      for (unsigned number : wanted.set_bits()) saved.bytes += table.bytesOf(number);
+      // Each op gives something that is wanted.
+      bool isComplete = llvm::all_of(unit.ops, [&](Operation *op) {
+        return llvm::any_of(op->getResults(), [&](Value result) { return wanted.test(table.of(result)); });
+      });
+      bool isRecomputable = isComplete && !pins.saved[i];
+      if (isRecomputable) {
+        Label again = label;
+        again.wanted.reset(results);
+        for (Value input : unit.inputs) again.wanted.set(table.of(input));
+        again.recomputed.set(i);
+        again.seconds += seconds;
+        next.push_back(std::move(again));
+      }
+      if (!isRecomputable || !pins.recomputed[i]) next.push_back(std::move(saved));
+    }
+    prune(next);
+    labels = std::move(next);
+  }
+  // What is wanted of no unit is an argument: saved.
+  std::vector<Policy> policies;
+  for (Label &label : labels) {
+    for (unsigned number : label.wanted.set_bits()) label.bytes += table.bytesOf(number);
+    label.wanted.reset();
+    label.seconds -= secondsOfDuplicates(pair, label.recomputed, times);
+  }
+  prune(labels);
+  for (Label &label : labels) policies.push_back({std::move(label.recomputed), label.bytes, label.seconds});
+  return policies;
+}
+
+std::vector<Policy> tessera::hullOf(ArrayRef<Policy> policies) {
+  std::vector<Policy> hull;
+  // Seconds for a byte less, from `a` to `b`.
+  auto price = [](const Policy &a, const Policy &b) {
+    return (b.seconds - a.seconds) / static_cast<double>(a.bytes - b.bytes);
+  };
+  for (const Policy &policy : policies) {
+    while (hull.size() > 1 && price(hull[hull.size() - 2], hull.back()) >= price(hull.back(), policy)) hull.pop_back();
+    hull.push_back(policy);
+  }
+  return hull;
+}

@@ -1,0 +1,27 @@
+//===- RepeatEdits.h - more operands and results of repeats ---------------===//
+
+#ifndef TESSERA_PASSES_REMATERIALIZE_REPEATEDITS_H
+#define TESSERA_PASSES_REMATERIALIZE_REPEATEDITS_H
+
+#include "ir/dialect/Tsr.h"
+
+namespace tessera {
+
+/// The region argument for the slices of an operand; a new one if the repeat does not slice it yet.
+mlir::Value sliceArgument(RepeatOp repeat, mlir::Value operand);
+/// The region argument for an invariant; a new one if it is none yet.
+mlir::Value invariantArgument(RepeatOp repeat, mlir::Value operand);
+
+/// Has a repeat stack further values of its body, and replaces it. They are the last results.
+RepeatOp withStacks(RepeatOp repeat, llvm::ArrayRef<mlir::Value> values);
+
+/// Removes what nothing reads: results, operands, ops of the body. Returns the repeat that takes its place.
+RepeatOp withoutUnused(RepeatOp repeat);
+
+/// Removes the results of a kernel that nothing reads, and what only they need. Returns the kernel that takes its
+/// place; null if it has no result left.
+KernelOp withoutUnused(KernelOp kernel);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_REMATERIALIZE_REPEATEDITS_H

@@ -1,0 +1,81 @@
+//===- MemoryOption.cpp - the options about memory ------------------------===//
+
+#include "tools/MemoryOption.h"
+#include "ir/dialect/Attributes.h"
+#include "passes/Pipeline.h"
+#include "runtime/base/PathPattern.h"
+#include "runtime/machine/MachineMemory.h"
+#include "runtime/train/MemoryNeeds.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+struct Amount {
+  double number = 0;
+  double unit = 0; ///< bytes; 0: percent
+};
+} // namespace
+
+static std::optional<Amount> parseAmount(StringRef text) {
+  static constexpr std::pair<StringLiteral, double> units[] = {
+      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"KB", 1e3},
+      {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},    {"%", 0},        {"B", 1}};
+  for (auto [name, bytes] : units) {
+    StringRef digits = text;
+    if (!digits.consume_back_insensitive(name)) continue;
+    Amount amount{0, bytes};
+    bool isNumber = !digits.rtrim().getAsDouble(amount.number) && std::isfinite(amount.number) && amount.number > 0;
+    bool isInRange = bytes == 0 ? amount.number <= 100 : amount.number * bytes < 0x1p62;
+    return isNumber && isInRange ? std::optional(amount) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string tessera::checkMemoryText(const std::string &text) {
+  if (text == "auto" || parseAmount(text)) return "";
+  return "expected an amount of memory such as 8GiB, a part of the device's such as 80%, or auto, got `" + text + "`";
+}
+
+/// All of the device's memory. Its name is for messages.
+static std::optional<int64_t> memoryOf(const Target &device) {
+  if (device.figures.memoryBytes) return device.figures.memoryBytes;
+  if (device.isGpu()) return std::nullopt;
+  return runtime::totalMemory().bytes;
+}
+
+std::string tessera::setMemory(ModuleOp module, const MemoryOptions &options, const Target &device) {
+  if (!options.isGiven()) return "";
+  MemorySettings settings;
+  settings.saved = options.saved, settings.recomputed = options.recomputed;
+  for (const auto *patterns : {&options.saved, &options.recomputed})
+    for (const std::string &pattern : *patterns)
+      if (std::string problem = misplacedStar(pattern); !problem.empty()) return problem;
+  if (!options.remat.empty()) settings.mode = parseRematMode(options.remat);
+  std::string memory = options.memory;
+  if (memory.empty() && settings.mode == RematMode::Auto) memory = "auto";
+  if (std::optional<Amount> amount = parseAmount(memory.empty() ? "" : memory); amount && amount->unit > 0) {
+    settings.budget = static_cast<int64_t>(amount->number * amount->unit);
+  } else if (!memory.empty()) {
+    std::optional<int64_t> all = memoryOf(device);
+    if (!all)
+      return "--memory=" + memory + ": the description of " + device.name().str() +
+             " does not say how much memory it has; name an amount such as 40GiB";
+    settings.budget = amount ? static_cast<int64_t>(static_cast<double>(*all) * amount->number / 100) : *all;
+  }
+  auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
+  MemorySettings recorded = MemorySettings::of(module);
+  recorded.arena = std::nullopt;
+  if (reached && phaseIndex(reached.getValue()) >= phaseIndex("rematerialize") && !(settings == recorded))
+    return "the module was taken through `rematerialize` with other options about memory; compile the model again, or "
+           "leave out --memory, --remat, --save and --recompute";
+  settings.record(module);
+  return "";
+}
+
+int64_t tessera::programBytes(const std::string &text) {
+  runtime::Manifest manifest = runtime::parseManifest(text);
+  if (manifest.isForGpu()) return runtime::deviceMemory(manifest).total();
+  return runtime::hostMemory(manifest, {0, ""}).total();
+}

@@ -1,0 +1,32 @@
+//===- MemoryOption.h - the options about memory --------------------------===//
+
+#ifndef TESSERA_TOOLS_MEMORYOPTION_H
+#define TESSERA_TOOLS_MEMORYOPTION_H
+
+#include "ir/program/MemorySettings.h"
+#include "ir/program/Target.h"
+
+namespace tessera {
+
+/// The values of `--memory`, `--remat`, `--save` and `--recompute`.
+struct MemoryOptions {
+  std::string memory; ///< `8GiB`, `80%` or `auto`; empty: no budget
+  std::string remat;  ///< a mode; empty: what the budget asks for
+  std::vector<std::string> saved, recomputed;
+
+  bool isGiven() const { return !memory.empty() || !remat.empty() || !saved.empty() || !recomputed.empty(); }
+};
+
+/// What is wrong with a value of `--memory`; empty if nothing is.
+std::string checkMemoryText(const std::string &text);
+
+/// Enters the options in a module; without options it keeps what it records. `device` is the one that a budget in
+/// percent, or `auto`, is of; a CPU without a description is this machine. Returns a problem, or an empty string.
+std::string setMemory(mlir::ModuleOp module, const MemoryOptions &options, const Target &device);
+
+/// Bytes that a program takes in all, without training data that it holds in memory: of a GPU, or of the host.
+int64_t programBytes(const std::string &manifest);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_MEMORYOPTION_H
