@@ -15,12 +15,17 @@ static constexpr size_t largestBuffers = 15;
 // The plan
 //===----------------------------------------------------------------------===//
 
-HeldData tessera::heldDataOf(const std::string &text, const std::vector<std::string> &options) {
+PlannedData tessera::readPlannedData(const std::string &text, const std::vector<std::string> &options) {
   Manifest manifest = parseManifest(text);
   try {
-    return heldData(manifest, DataFiles(manifest.data, options));
-  } catch (const Error &error) { // an option that is wrong
-    return {std::nullopt, error.what()};
+    DataFiles files(manifest.data, options);
+    files.checkNamed();
+    PlannedData data{heldData(manifest, files)};
+    bool isFault = !data.held.bytes && !options.empty() && files.areThere();
+    if (isFault) data.status = static_cast<int>(ExitStatus::Fault);
+    return data;
+  } catch (const Error &error) {
+    return {{std::nullopt, error.what()}, static_cast<int>(error.exitStatus())};
   }
 }
 
@@ -33,6 +38,7 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
   if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest);
   plan.host = hostMemory(plan.manifest, data);
   plan.time = {price, data.trainingRows};
+  plan.warnings = data.warnings;
   plan.disk = checkpointNeeds(plan.manifest);
   if (!plan.device.memoryBytes) return plan;
   MemoryFit fit{plan.gpu ? plan.gpu->total() : plan.host.total(), *plan.device.memoryBytes, 1};
@@ -119,10 +125,16 @@ static std::string describeBuffers(const Manifest &manifest, bool listsAll) {
   return text;
 }
 
+std::string tessera::describeWarnings(const std::vector<std::string> &warnings) {
+  std::string text;
+  for (const std::string &warning : warnings) text += fmt::format("warning     {}\n", warning);
+  return text;
+}
+
 std::string tessera::describePlan(const ProgramPlan &plan, bool listsAllBuffers) {
-  return describeSizes(plan) + describeFit(plan) + PlannedTime(plan.manifest, plan.time).describe() +
-         describeMemory(plan) + describeDisk(plan.disk) + describePeak(plan.peak) +
-         describeBuffers(plan.manifest, listsAllBuffers);
+  return describeSizes(plan) + describeFit(plan) + describeWarnings(plan.warnings) +
+         PlannedTime(plan.manifest, plan.time).describe() + describeMemory(plan) + describeDisk(plan.disk) +
+         describePeak(plan.peak) + describeBuffers(plan.manifest, listsAllBuffers);
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,7 +170,8 @@ Json tessera::planSummaryAsJson(const ProgramPlan &plan) {
                {"arena", plan.manifest.arena.bytes},
                {"live", plan.liveBytes},
                {"threads", plan.gpu ? Json(nullptr) : Json(plan.manifest.target.threads)},
-               {"host", asJson(plan.host)}};
+               {"host", asJson(plan.host)},
+               {"warnings", plan.warnings}};
   if (plan.gpu) json["gpu"] = asJson(*plan.gpu);
   json["disk"] = {{"checkpoint", plan.disk.checkpointBytes}, {"most_checkpoints", plan.disk.mostCheckpoints}};
   Json kinds = Json::object();
