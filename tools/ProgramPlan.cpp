@@ -4,6 +4,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/data/DataSource.h"
 #include "runtime/machine/MachineMemory.h"
+#include <map>
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -114,13 +115,22 @@ static std::string describePeak(const PeakMemory &peak) {
   return text;
 }
 
+/// "saved       step      h.mlp.up out [layer: 4, ff: 768] f32, gpt.tsr:33:21"
+static std::string describe(const BufferSpec &buffer) {
+  return fmt::format("{:<11} {:<9} {} {}{}{}", buffer.kind, buffer.entry, buffer.name, buffer.type,
+                     buffer.line.empty() ? "" : ", ", buffer.line);
+}
+
 static std::string describeBuffers(const Manifest &manifest, bool listsAll) {
   std::string text = "largest buffers\n";
+  std::map<std::string, int> counts; // of what is said of buffers
+  for (const BufferSpec &buffer : manifest.buffers) ++counts[describe(buffer)];
   size_t count = listsAll ? manifest.buffers.size() : std::min(largestBuffers, manifest.buffers.size());
   for (size_t i = 0; i < count; ++i) {
     const BufferSpec &buffer = manifest.buffers[i];
-    text += fmt::format("  {:>14}  {:<11} {:<9} {} {}{}{}\n", formatBytes(buffer.bytes), buffer.kind, buffer.entry,
-                        buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
+    std::string what = describe(buffer);
+    text += fmt::format("  {:>14}  {}{}\n", formatBytes(buffer.bytes), what,
+                        counts[what] > 1 ? fmt::format(", at byte {}", buffer.offset) : "");
   }
   return text;
 }
