@@ -387,7 +387,7 @@ void ManifestWriter::writePredicted() {
         json.attributeObject(name, [&] {
           json.attribute("seconds", rounded(entry.seconds));
           json.attribute("least", rounded(entry.seconds / model.uncertainty()));
-          json.attribute("most", rounded(entry.seconds * model.uncertainty()));
+          json.attribute("most", rounded(model.mostOf(entry.seconds)));
           writePredictedParts(name == "step", entry);
         });
     });
