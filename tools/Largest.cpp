@@ -33,9 +33,10 @@ std::string tessera::describeLargest(const Largest &largest, const PlannedDevice
   const SizeSetting &setting = largest.setting;
   std::string text;
   if (largest.size > 0)
-    text += fmt::format("largest     {} {}: {} of {}, {}{}\noptions     {}\n", setting.axis, largest.size,
+    text += fmt::format("largest     {} {}: {} of {}, {}{}{}\noptions     {}\n", setting.axis, largest.size,
                         formatBytes(largest.at.fit->needed), formatBytes(*device.memoryBytes), device.name,
-                        largest.at.countsData ? "" : ", without the data", textOf(largest.options()));
+                        largest.at.countsData ? "" : ", without the data", device.count > 1 ? onOneDevice : "",
+                        textOf(largest.options()));
   else
     text += fmt::format("largest     none: no {} fits into {}, {}\n", setting.axis, formatBytes(*device.memoryBytes),
                         device.name);

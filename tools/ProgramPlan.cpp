@@ -38,7 +38,7 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
   plan.device = std::move(device);
   if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest);
   plan.host = hostMemory(plan.manifest, data);
-  plan.time = {price, data.trainingRows};
+  plan.time = {price, data.trainingRows, plan.device.count};
   plan.warnings = data.warnings;
   plan.disk = checkpointNeeds(plan.manifest);
   if (!plan.device.memoryBytes) return plan;
@@ -71,7 +71,7 @@ static std::string describeFit(const ProgramPlan &plan) {
                                  formatBytes(fit.available), device.name);
   if (!plan.countsData()) text += ", without the data";
   if (!fit.fits()) text += fmt::format("; {} are lacking", formatBytes(fit.needed - fit.available));
-  text += device.count > 1 ? "; of one, since a program runs on one device so far\n" : "\n";
+  text += device.count > 1 ? std::string(onOneDevice) + "\n" : "\n";
   if (fit.devicesForState > 1)
     text += fmt::format("            the state alone, {}, takes {} of them at least\n",
                         formatBytes(plan.manifest.stateBytes()), fit.devicesForState);
