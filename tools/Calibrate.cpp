@@ -21,6 +21,7 @@
 #include "tools/CalibrationModels.h"
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -112,8 +113,10 @@ static FailureOr<Target> describeMachine(const CommandOptions &options) {
 // 2. Rates
 //===----------------------------------------------------------------------===//
 
-static void measureRates(Target &target, int threads) {
+/// Of all cores together and of one, whatever number of threads programs have.
+static void measureRates(Target &target) {
   DeviceFigures &figures = target.figures;
+  int threads = runtime::availableCores();
   runtime::Threads all(threads);
   if (auto limits = runtime::measureLimits(all)) {
     figures.rates.f32 = limits->flops;
@@ -210,6 +213,12 @@ private:
 };
 } // namespace
 
+/// "perceptron.tsr with hidden=600 rows=1024 in f32"
+static std::string programName(const CalibrationRun &run, StringRef type) {
+  std::string settings = llvm::join(run.settings, " ");
+  return llvm::formatv("{0}{1}{2} in {3}", run.model, settings.empty() ? "" : " with ", settings, type);
+}
+
 std::string Measurement::prepare() {
   for (const CalibrationModel &model : calibrationModels())
     if (std::string problem = writeOutputFile(folder / model.name, model.text); !problem.empty()) return problem;
@@ -256,13 +265,17 @@ std::optional<MeasuredProfile> Measurement::measure(const CalibrationRun &run, S
     profile.reset();
     if (problem.empty()) profile = readProfile(folder / "profile.json", number, problem);
   }
-  if (!profile) messages() << "warning: " << run.model << " in " << type << " is left out: " << problem << "\n";
+  if (!profile) messages() << "warning: " << programName(run, type) << " is left out: " << problem << "\n";
   return profile;
 }
 
 //===----------------------------------------------------------------------===//
 // 4. The description
 //===----------------------------------------------------------------------===//
+
+static std::string describeThreads(int threads) {
+  return threads == 1 ? "one thread" : std::to_string(threads) + " threads";
+}
 
 /// "2026-11-24, tessera 0.1.0, 2 threads"
 static std::string describeCalibration(const std::string &what) {
@@ -305,6 +318,14 @@ static int fitAndWrite(Target target, int threads, ArrayRef<TimedCall> calls, Ar
   return ExitDone;
 }
 
+/// Programs with fewer threads than there are cores do not show what all cores reach together.
+static void warnOfIdleCores(int threads, const CpuFigures &cpu) {
+  if (threads == 0 || !cpu.cores || threads >= *cpu.cores) return;
+  messages() << "warning: " << describeThreads(threads) << (threads == 1 ? " was" : " were") << " measured, of "
+             << *cpu.cores << " cores: what all of them reach is extrapolated; for programs with " << *cpu.cores
+             << " threads, take profiles of such programs\n";
+}
+
 static int calibrateFromProfiles(const CommandOptions &options) {
   std::vector<TimedCall> calls;
   std::vector<std::string> programs;
@@ -327,9 +348,12 @@ static int calibrateFromProfiles(const CommandOptions &options) {
   bool isOnGpu = *threads == 0;
   if (isOnGpu != target->isGpu())
     return refuse(options.profiles.front() + ": was measured on " + (isOnGpu ? "a GPU" : "a CPU") + ", and " +
-                  target->name() + " is " + nameOf(target->kind) + "; name the device with --on");
+                  target->name() + " is " + nameOf(target->kind) +
+                  (options.on.empty() ? "; name the device with --on" : "; name the device of the profile with --on"));
   bool isRefined = target->figures.source == "calibrated";
   std::string how = programs.size() == 1 ? "from a profile" : "from " + std::to_string(programs.size()) + " profiles";
+  if (!isOnGpu) how += " of " + describeThreads(*threads);
+  warnOfIdleCores(*threads, target->figures.cpu);
   return fitAndWrite(*target, std::max(1, *threads), calls, programs, isRefined ? 0.3 : 1.0, how, options);
 }
 
@@ -341,7 +365,7 @@ static int calibrateMachine(const CommandOptions &options) {
   OtherLoad load;
   Measurement measurement(options, folder);
   if (std::string problem = measurement.prepare(); !problem.empty()) return refuse(problem);
-  if (!target->isGpu()) measureRates(*target, options.codegen.threads);
+  if (!target->isGpu()) measureRates(*target);
   std::vector<TimedCall> calls;
   std::vector<std::string> programs;
   for (const CalibrationRun &run : calibrationRuns())
@@ -349,7 +373,7 @@ static int calibrateMachine(const CommandOptions &options) {
       if (std::optional<MeasuredProfile> profile =
               measurement.measure(run, type, static_cast<unsigned>(programs.size()))) {
         llvm::append_range(calls, profile->calls);
-        programs.push_back(llvm::formatv("{0} in {1}, {2:f2} ms a step", run.model, type, 1e3 * profile->seconds));
+        programs.push_back(llvm::formatv("{0}, {1:f2} ms a step", programName(run, type), 1e3 * profile->seconds));
       }
   if (double share = load.share(); share > mostOtherLoad)
     messages() << llvm::formatv(
@@ -357,7 +381,7 @@ static int calibrateMachine(const CommandOptions &options) {
         "seems slower than it is; calibrate again when it is quiet\n",
         100 * share);
   if (programs.empty()) return refuse("no program could be measured");
-  std::string how = std::to_string(options.codegen.threads) + " threads";
+  std::string how = describeThreads(options.codegen.threads);
   return fitAndWrite(*target, options.codegen.threads, calls, programs, 1, how, options);
 }
 

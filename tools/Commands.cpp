@@ -7,22 +7,17 @@
 #include "ir/program/ModuleText.h"
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
-#include "passes/Pipeline.h"
-#include "passes/memory/BatchSearch.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/program/Payload.h"
 #include "tools/Largest.h"
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
-#include "tools/PeakMemory.h"
-#include "tools/PhaseWarnings.h"
+#include "tools/PhaseRun.h"
 #include "tools/ProgramCache.h"
 #include "tools/ProgramPlan.h"
 #include "tools/ProgramSummary.h"
-#include "tools/Report.h"
 #include "tools/Suggestions.h"
-#include "tools/TargetOption.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -69,18 +64,6 @@ static int checkOptions(const CommandOptions &options, bool generatesCode) {
   llvm::raw_string_ostream said(problem);
   if (failed(CpuTarget::get(options.codegen.march, said))) return usage("--march: " + StringRef(problem).rtrim());
   return ExitDone;
-}
-
-static bool isModule(const CommandOptions &options) { return StringRef(options.input.path).ends_with(".mlir"); }
-
-/// An error after the frontend accepted the model is a defect of the compiler: writes a file that reproduces it.
-static int internalError(const std::string &reproducer) {
-  std::string path = "tessera-reproducer.mlir";
-  std::string problem = writeOutputFile(path, reproducer);
-  printError("internal: the compiler failed on a valid model; " +
-             (problem.empty() ? path + " reproduces it with `tessera compile " + path + "`"
-                              : "the reproducer was not written: " + problem));
-  return ExitInternal;
 }
 
 /// The launcher that every program is a copy of: beside this tool, or where it is installed.
@@ -146,13 +129,6 @@ int tessera::applyDevice(CommandOptions &options, bool maySeveral) {
   return ExitDone;
 }
 
-/// What `--target` says, or else the module.
-static TargetOption targetOption(ModuleOp module, const CommandOptions &options) {
-  std::string problem; // found by `checkOptions`
-  StringRef recorded = Target::of(module).isGpu() ? "cuda" : "cpu";
-  return *TargetOption::parse(options.target.empty() ? recorded : StringRef(options.target), problem);
-}
-
 /// Enters the target that the options name. Prints errors, and returns an exit status.
 static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
@@ -175,185 +151,6 @@ Input tessera::readForTarget(MLIRContext &context, const CommandOptions &options
   return input;
 }
 
-/// How code is generated for a module's target.
-static CodegenOptions codegenOptions(ModuleOp module, const CommandOptions &options, DumpFolder *dumps = nullptr) {
-  CodegenOptions codegen = options.codegen;
-  codegen.dumps = dumps;
-  codegen.timing = options.timing;
-  std::string problem;
-  if (TargetOption target = targetOption(module, options); target.isGpu)
-    codegen.cuda = cudaOptions(target, module, options.useCache, problem);
-  return codegen;
-}
-
-/// The exit status after a phase or code generation failed. The cause is `problem`, of the machine (a dump cannot be
-/// written, say), or without one a hand-edited module, or, for a model file, a defect of the compiler.
-static int failedOn(const std::string &before, const CommandOptions &options, const std::string &problem) {
-  if (!problem.empty()) return refuse(problem);
-  if (options.isTrial) return ExitInternal;
-  return isModule(options) ? ExitInput : internalError(before);
-}
-
-namespace {
-/// What a run of the phases leaves beside the module.
-struct PhaseRun {
-  explicit PhaseRun(const CommandOptions &options) : dumps(options.dumpDir) {}
-
-  DumpFolder dumps;
-  Report report;
-  bool printsWarnings = true;
-  bool hasWarned = false; ///< a phase had a warning
-};
-} // namespace
-
-/// Runs the phases once. Warnings are printed for a model that is read first.
-static int runPhasesOf(const Input &input, const CommandOptions &options, PhaseRun &run) {
-  ModuleOp module = *input.module;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-    if (module->hasAttr(attrs::problem)) return success(); // it is printed below
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Warning) return failure();
-    if (run.printsWarnings && !options.input.predictRows)
-      printPhaseWarning(diagnostic, input.diagnostics.get(), options.input.jsonDiagnostics);
-    run.hasWarned = true;
-    return success();
-  });
-  PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}, options.codegen.threads};
-  if (!options.report.empty())
-    pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { run.report.note(phase, module); };
-  std::string before = moduleText(module);
-  if (succeeded(runPipeline(module, pipeline))) return ExitDone;
-  if (auto problem = module->getAttrOfType<StringAttr>(attrs::problem))
-    return refuse(options.input.path + ": " + problem.getValue());
-  return failedOn(before, options, run.dumps.getProblem());
-}
-
-/// Tells a module what its arena may take.
-static void limitArena(ModuleOp module, int64_t bytes) {
-  MemorySettings settings = MemorySettings::of(module);
-  settings.arena = bytes;
-  settings.record(module);
-}
-
-/// The rows of a batch of `predict`; 0 without such an entry function.
-static int64_t predictRows(ModuleOp module) {
-  auto function = module.lookupSymbol<func::FuncOp>("predict");
-  for (unsigned i = 0; function && i < function.getNumResults(); ++i) {
-    auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output);
-    auto role = output ? output.getAs<StringAttr>("role") : StringAttr();
-    if (role && role.getValue() == "result") // its rows are outermost
-      return cast<NamedTensorType>(function.getResultTypes()[i]).getAxes().front().getSize();
-  }
-  return 0;
-}
-
-/// If `predict` of a scheduled module needs more memory than a step: the largest batch with which it does not, at least
-/// one row.
-static std::optional<int64_t> smallerPredictBatch(ModuleOp module, const CommandOptions &options) {
-  int64_t rows = predictRows(module), limit = plannedBytes(module, "step");
-  BatchMemory planned{rows, plannedBytes(module, "predict")};
-  if (rows <= 1 || planned.bytes <= limit) return std::nullopt;
-  auto bytesWith = [&](int64_t fewer) -> std::optional<int64_t> {
-    CommandOptions trial = options;
-    trial.input.predictRows = fewer;
-    Input input = readForTarget(*module.getContext(), trial);
-    if (!input.module) return std::nullopt;
-    MemorySettings().record(*input.module); // it recomputes nothing in `predict`
-    if (failed(runPipeline(*input.module, {}))) return std::nullopt;
-    return plannedBytes(*input.module, "predict");
-  };
-  return std::max<int64_t>(1, largestBatch({0, 0}, planned, limit, bytesWith));
-}
-
-/// Runs the phases; with another batch of `predict` once more, if the first one takes too much memory.
-static int runPhasesAndPredict(Input &input, const CommandOptions &options, PhaseRun &run) {
-  std::optional<int64_t> arena = MemorySettings::of(*input.module).arena;
-  if (int status = runPhasesOf(input, options, run)) return status;
-  ModuleOp module = *input.module;
-  if (isModule(options) || !module->hasAttr(attrs::arena)) return ExitDone;
-  std::optional<int64_t> rows = smallerPredictBatch(module, options);
-  if (!rows) return ExitDone;
-  CommandOptions again = options;
-  again.input.predictRows = rows;
-  Input smaller = readForTarget(*module.getContext(), again);
-  if (!smaller.module) return ExitDone; // the model cannot have fewer rows
-  if (arena) limitArena(*smaller.module, *arena);
-  input = std::move(smaller);
-  return runPhasesOf(input, again, run);
-}
-
-/// The bytes of the program of a scheduled module. Prints errors.
-static FailureOr<int64_t> bytesOf(ModuleOp module, const CommandOptions &options) {
-  FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
-  if (failed(manifest)) return failure();
-  return programBytes(*manifest);
-}
-
-/// What the arena may take if the program may take `budget` bytes, as far as a scheduled module tells.
-static FailureOr<int64_t> arenaWithin(int64_t budget, ModuleOp module, const CommandOptions &options) {
-  FailureOr<int64_t> bytes = bytesOf(module, options);
-  if (failed(bytes)) return failure();
-  return module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
-}
-
-/// The program does not fit into the budget however much is recomputed.
-static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const CommandOptions &options) {
-  std::string text = options.input.path + ": --memory=" + options.memory.memory + " is " +
-                     runtime::formatBytes(budget) + ", and the least that the program takes is " +
-                     runtime::formatBytes(bytes) + "\n";
-  PeakMemory peak = peakMemory(module);
-  text +=
-      "note: where a step holds most, " + peak.pass + (peak.running.empty() ? "" : ", " + peak.running) + ", it holds";
-  for (const auto &[kind, held] : peak.kinds) text += "\n  " + runtime::formatBytes(held) + " of " + kind;
-  return refuse(text + "\nnote: `tessera plan --suggest` looks for a batch, a precision or a length that fits");
-}
-
-/// Plans within the budget of the module: first without recomputation, to learn what the program takes beside the arena.
-/// Then the phase `rematerialize` gets to know what the arena may take.
-static int runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run) {
-  constexpr int mostRounds = 4;
-  CommandOptions quiet = options;
-  quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
-  std::optional<int64_t> arena;
-  for (int round = 0;; ++round) {
-    Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
-    if (arena) limitArena(*trial.module, *arena);
-    PhaseRun unseen(quiet);
-    unseen.printsWarnings = !arena;
-    if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
-    FailureOr<int64_t> bytes = bytesOf(*trial.module, quiet);
-    if (failed(bytes)) return ExitInternal;
-    if (*bytes <= budget) {
-      bool isComplete =
-          options.compileTo.empty() && options.dumpDir.empty() && options.report.empty() && !options.timing;
-      if (!isComplete) break;
-      input = std::move(trial);
-      run.hasWarned = unseen.hasWarned;
-      return ExitDone;
-    }
-    if (round == mostRounds || !arena && MemorySettings::of(*trial.module).getMode() != RematMode::Auto)
-      return refuseBudget(*trial.module, budget, *bytes, options);
-    FailureOr<int64_t> within = arenaWithin(budget, *trial.module, quiet);
-    if (failed(within)) return ExitInternal;
-    if (arena && *within >= *arena) return refuseBudget(*trial.module, budget, *bytes, options);
-    arena = within;
-  }
-  if (arena) limitArena(*input.module, *arena);
-  run.printsWarnings = false; // again
-  return runPhasesAndPredict(input, options, run);
-}
-
-/// Runs the phases, within the memory that the user allows.
-static int runPhases(Input &input, const CommandOptions &options, PhaseRun &run) {
-  ModuleOp module = *input.module;
-  MemorySettings settings = MemorySettings::of(module);
-  auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
-  int last = options.compileTo.empty() ? phaseIndex("schedule") : phaseIndex(options.compileTo);
-  int phase = phaseIndex("rematerialize");
-  bool decides =
-      settings.budget && !settings.arena && reached && phaseIndex(reached.getValue()) < phase && last >= phase;
-  return decides ? runPhasesWithin(*settings.budget, input, options, run) : runPhasesAndPredict(input, options, run);
-}
-
 /// The device of a plan: what `--on` says, or the GPU that the module is for, or what this machine has left.
 static PlannedDevice plannedDevice(ModuleOp module, const CommandOptions &options) {
   Target target = options.device ? options.device->target : Target::of(module);
@@ -370,8 +167,8 @@ static std::optional<double> priceOf(ModuleOp module, const CommandOptions &opti
 }
 
 static ProgramPlan planOf(ModuleOp module, const CommandOptions &options, const PlannedDevice &device,
-                          const std::string &manifest) {
-  ProgramPlan plan = planProgram(manifest, device, heldDataOf(manifest, options.data), priceOf(module, options));
+                          const std::string &manifest, const PlannedData &data) {
+  ProgramPlan plan = planProgram(manifest, device, data.held, priceOf(module, options));
   plan.liveBytes = arenaLowerBound(module), plan.peak = peakMemory(module);
   return plan;
 }
@@ -396,7 +193,8 @@ static int generate(Input &input, const CommandOptions &options, CompiledProgram
   if (failed(made)) return failedOn(before, options, lack.empty() ? run.dumps.getProblem() : lack);
   program = std::move(*made);
   if (!options.report.empty())
-    run.report.describe(program.manifest, planOf(module, options, plannedDevice(module, options), program.manifest));
+    run.report.describe(program.manifest, planOf(module, options, plannedDevice(module, options), program.manifest,
+                                                 readPlannedData(program.manifest, {})));
   return writeReport(input, options, run.report);
 }
 
@@ -516,6 +314,45 @@ static int checkTrials(const CommandOptions &options, const PlannedDevice &devic
   return ExitDone;
 }
 
+/// An error if what `--data` names is wrong.
+static int checkData(const PlannedData &data) {
+  if (data.status != ExitDone) printError(data.held.problem);
+  return data.status;
+}
+
+/// Runs the phases, plans the program, and writes the page of `--report`.
+static int makePlan(Input &input, const CommandOptions &options, const PlannedDevice &device, ProgramPlan &plan) {
+  PhaseRun run(options);
+  if (int status = runPhases(input, options, run)) return status;
+  ModuleOp module = *input.module;
+  std::string before = moduleText(module);
+  FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
+  if (failed(manifest)) return failedOn(before, options, run.dumps.getProblem());
+  PlannedData data = readPlannedData(*manifest, options.data);
+  if (int status = checkData(data)) return status;
+  plan = planOf(module, options, device, *manifest, data);
+  run.report.describe(*manifest, plan);
+  return writeReport(input, options, run.report);
+}
+
+/// What `--report` and `--dump-dir` write about the program of the largest size.
+static int writeLargest(MLIRContext &context, const Largest &largest, const PlannedDevice &device,
+                        CommandOptions options) {
+  if (options.report.empty() && options.dumpDir.empty()) return ExitDone;
+  for (const TrialOption &option : largest.options()) option.applyTo(options);
+  ProgramPlan plan;
+  int status = ExitDone;
+  std::string text;
+  {
+    CapturedMessages said; // warnings about the model were printed
+    Input input = readForTarget(context, options);
+    status = input.module ? makePlan(input, options, device, plan) : input.status;
+    text = said.text().str();
+  }
+  if (status != ExitDone) messages() << text;
+  return status;
+}
+
 /// `plan --largest`.
 static int planLargest(ModuleOp module, const CommandOptions &options) {
   PlannedDevice device = plannedDevice(module, options);
@@ -524,7 +361,11 @@ static int planLargest(ModuleOp module, const CommandOptions &options) {
   std::string problem;
   std::optional<SizeSetting> setting = findSizeSetting(trials, options.largest, problem);
   if (!setting) return refuse(options.input.path + ": " + problem);
+  trials.planWith(setting->with(setting->size)); // the search begins there
+  if (int status = trials.data() ? checkData(*trials.data()) : ExitDone) return status;
   Largest largest = findLargest(trials, *setting);
+  if (largest.size > 0)
+    if (int status = writeLargest(*module.getContext(), largest, device, options)) return status;
   results() << (options.json ? runtime::dumpJson(largestAsJson(largest, device), 1) + "\n"
                              : describeLargest(largest, device));
   if (largest.size > 0) return ExitDone;
@@ -547,6 +388,8 @@ static void printPlan(const ProgramPlan &plan, Trials *trials, const CommandOpti
 }
 
 int tessera::runPlan(const CommandOptions &options) {
+  if (options.report == "-")
+    return usage("--report -: standard output has the plan; name a file for the page (./- if it is called so)");
   if (int status = checkOptions(options, false)) return status;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
@@ -558,15 +401,8 @@ int tessera::runPlan(const CommandOptions &options) {
   if (int status = options.suggests ? checkTrials(options, device) : ExitDone) return status;
   std::optional<Trials> trials;
   if (options.suggests) trials.emplace(*input.module, options, device); // before the phases change the module
-  PhaseRun run(options);
-  if (int status = runPhases(input, options, run)) return status;
-  ModuleOp module = *input.module;
-  std::string before = moduleText(module);
-  FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
-  if (failed(manifest)) return failedOn(before, options, run.dumps.getProblem());
-  ProgramPlan plan = planOf(module, options, device, *manifest);
-  run.report.describe(*manifest, plan);
-  if (int status = writeReport(input, options, run.report)) return status;
+  ProgramPlan plan;
+  if (int status = makePlan(input, options, device, plan)) return status;
   printPlan(plan, trials ? &*trials : nullptr, options);
   if (!options.device || !plan.fit || plan.fit->fits()) return ExitDone;
   llvm::outs().flush(); // what follows is about it

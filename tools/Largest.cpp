@@ -11,8 +11,11 @@ using namespace tessera::runtime;
 Largest tessera::findLargest(Trials &trials, const SizeSetting &setting) {
   LargestSize search({setting.size, setting.unit}, trials.limit(),
                      [&](int64_t size) { return trials.planWith(setting.with(size)).needed(); });
-  Largest largest{setting, search.find(), {}, {}};
-  if (largest.size > 0) largest.at = trials.planWith(largest.options());
+  Largest largest{setting, search.find(), {}, {}, {}};
+  if (largest.size > 0) {
+    largest.at = trials.planWith(largest.options());
+    largest.warnings = trials.dataWarningsWith(largest.options());
+  }
   largest.beyond = trials.planWith(setting.with(largest.next()));
   return largest;
 }
@@ -30,15 +33,16 @@ std::string tessera::describeLargest(const Largest &largest, const PlannedDevice
   const SizeSetting &setting = largest.setting;
   std::string text;
   if (largest.size > 0)
-    text += fmt::format("largest     {} {}: {} of {}, {}{}\noptions     {}\n", setting.axis, largest.size,
+    text += fmt::format("largest     {} {}: {} of {}, {}{}{}\noptions     {}\n", setting.axis, largest.size,
                         formatBytes(largest.at.fit->needed), formatBytes(*device.memoryBytes), device.name,
-                        largest.at.countsData ? "" : ", without the data", textOf(largest.options()));
+                        largest.at.countsData ? "" : ", without the data", device.count > 1 ? onOneDevice : "",
+                        textOf(largest.options()));
   else
     text += fmt::format("largest     none: no {} fits into {}, {}\n", setting.axis, formatBytes(*device.memoryBytes),
                         device.name);
   text += fmt::format("beyond      {}\n", describeBeyond(largest));
   if (setting.unit > 1) text += fmt::format("            the model takes multiples of {}\n", setting.unit);
-  return text;
+  return text + describeWarnings(largest.warnings);
 }
 
 static Json neededAsJson(const Trial &trial) { return trial.fit ? Json(trial.fit->needed) : Json(nullptr); }
@@ -50,5 +54,5 @@ Json tessera::largestAsJson(const Largest &largest, const PlannedDevice &device)
   return {{"axis", largest.setting.axis},       {"size", fits ? Json(largest.size) : Json(nullptr)},
           {"unit", largest.setting.unit},       {"options", fits ? Json(textOf(largest.options())) : Json(nullptr)},
           {"needed", neededAsJson(largest.at)}, {"beyond", std::move(beyond)},
-          {"device", deviceAsJson(device)}};
+          {"device", deviceAsJson(device)},     {"warnings", largest.warnings}};
 }

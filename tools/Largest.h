@@ -11,8 +11,9 @@ namespace tessera {
 /// The largest size of an axis of the data that fits, and the next larger one.
 struct Largest {
   SizeSetting setting;
-  int64_t size = 0; ///< 0: none that was tried fits
-  Trial at, beyond; ///< at that size, and at the next one
+  int64_t size = 0;                  ///< 0: none that was tried fits
+  Trial at, beyond;                  ///< at that size, and at the next one
+  std::vector<std::string> warnings; ///< of the data, at that size
 
   TrialOptions options() const { return setting.with(size); }
   int64_t next() const { return size + setting.unit; }

@@ -39,10 +39,15 @@ std::optional<MeasuredProfile> tessera::readProfile(const std::string &path, uns
     return std::nullopt;
   }
   std::string text = (*buffer)->getBuffer().str();
+  const std::string expected = "expected what `PROGRAM train --profile FILE` writes";
+  if (llvm::StringRef start = llvm::StringRef(text).ltrim(); !start.starts_with("{") && !start.starts_with("[")) {
+    problem = path + ": this is no JSON; " + expected;
+    return std::nullopt;
+  }
   try {
     runtime::parseJson(text, path); // refuses deep nesting, which LLVM's parser does not survive
   } catch (const runtime::Error &error) {
-    problem = error.what();
+    problem = std::string(error.what()) + "; " + expected;
     return std::nullopt;
   }
   auto json = llvm::json::parse(text);
@@ -50,7 +55,7 @@ std::optional<MeasuredProfile> tessera::readProfile(const std::string &path, uns
     problem = path + ": " + llvm::toString(json.takeError());
     return std::nullopt;
   }
-  problem = path + ": expected what `PROGRAM train --profile FILE` writes";
+  problem = path + ": " + expected;
   const llvm::json::Object *object = json->getAsObject();
   const llvm::json::Array *rows = object ? object->getArray("rows") : nullptr;
   std::optional<double> seconds = object ? object->getNumber("seconds") : std::nullopt;

@@ -67,6 +67,7 @@ std::string PlannedTime::describeRun() const {
         fmt::format("  {:<28} {:>12}  {} step{}", name, seconds < 60 ? formatSeconds(seconds) : formatDuration(seconds),
                     std::llround(steps), std::llround(steps) == 1 ? "" : "s");
     if (options.price) text += ", " + formatPrice(*options.price * seconds / 3600);
+    if (options.price && options.devices > 1) text += " for one device";
     text += "\n";
   };
   if (std::optional<double> steps = stepsOfPass()) addLine("one pass over the data", *steps);
@@ -134,9 +135,10 @@ std::string PlannedTime::describe() const {
         "time        not calibrated: {} to {} a step; `tessera calibrate -o MACHINE.device` measures this "
         "machine, for --on=./MACHINE.device\n",
         formatSeconds(entry->least), formatSeconds(entry->most));
-  std::string text = fmt::format("time        {} a step, {} to {} are likely ({})\n", formatSeconds(entry->seconds),
+  std::string text = fmt::format("time        {} a step, {} to {} are likely ({}){}\n", formatSeconds(entry->seconds),
                                  formatSeconds(entry->least), formatSeconds(entry->most),
-                                 source == "calibrated" ? "the device is calibrated" : "from the device's data sheet");
+                                 source == "calibrated" ? "the device is calibrated" : "from the device's data sheet",
+                                 options.devices > 1 ? onOneDevice : "");
   std::string speed;
   if (auto units = unitsPerStep())
     speed = fmt::format("{} {}/s", formatCount(units->second / entry->seconds), units->first);
@@ -155,6 +157,7 @@ Json PlannedTime::asJson() const {
   const PredictedEntry *entry = step();
   if (!entry) return nullptr;
   Json json = {{"source", manifest.predicted.source},
+               {"devices", 1},
                {"seconds", entry->seconds},
                {"least", entry->least},
                {"most", entry->most},

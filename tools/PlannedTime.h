@@ -8,10 +8,15 @@
 
 namespace tessera {
 
+/// Follows figures of a plan for several devices.
+inline constexpr const char *onOneDevice = "; of one, since a program runs on one device so far";
+
 /// What the times follow from, beside the manifest.
 struct TimeOptions {
   std::optional<double> price;         ///< US dollars for an hour of the device
   std::optional<int64_t> trainingRows; ///< of a pass over the data; none: not known
+  /// That were asked for. A program runs on one so far, and times and costs are of that.
+  int64_t devices = 1;
 };
 
 /// The predicted time of a step and what follows from it. The manifest must outlive it.

@@ -4,6 +4,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/data/DataSource.h"
 #include "runtime/machine/MachineMemory.h"
+#include <map>
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -15,12 +16,17 @@ static constexpr size_t largestBuffers = 15;
 // The plan
 //===----------------------------------------------------------------------===//
 
-HeldData tessera::heldDataOf(const std::string &text, const std::vector<std::string> &options) {
+PlannedData tessera::readPlannedData(const std::string &text, const std::vector<std::string> &options) {
   Manifest manifest = parseManifest(text);
   try {
-    return heldData(manifest, DataFiles(manifest.data, options));
-  } catch (const Error &error) { // an option that is wrong
-    return {std::nullopt, error.what()};
+    DataFiles files(manifest.data, options);
+    files.checkNamed();
+    PlannedData data{heldData(manifest, files)};
+    bool isFault = !data.held.bytes && !options.empty() && files.areThere();
+    if (isFault) data.status = static_cast<int>(ExitStatus::Fault);
+    return data;
+  } catch (const Error &error) {
+    return {{std::nullopt, error.what()}, static_cast<int>(error.exitStatus())};
   }
 }
 
@@ -32,7 +38,8 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
   plan.device = std::move(device);
   if (plan.manifest.isForGpu()) plan.gpu = deviceMemory(plan.manifest);
   plan.host = hostMemory(plan.manifest, data);
-  plan.time = {price, data.trainingRows};
+  plan.time = {price, data.trainingRows, plan.device.count};
+  plan.warnings = data.warnings;
   plan.disk = checkpointNeeds(plan.manifest);
   if (!plan.device.memoryBytes) return plan;
   MemoryFit fit{plan.gpu ? plan.gpu->total() : plan.host.total(), *plan.device.memoryBytes, 1};
@@ -64,7 +71,7 @@ static std::string describeFit(const ProgramPlan &plan) {
                                  formatBytes(fit.available), device.name);
   if (!plan.countsData()) text += ", without the data";
   if (!fit.fits()) text += fmt::format("; {} are lacking", formatBytes(fit.needed - fit.available));
-  text += device.count > 1 ? "; of one, since a program runs on one device so far\n" : "\n";
+  text += device.count > 1 ? std::string(onOneDevice) + "\n" : "\n";
   if (fit.devicesForState > 1)
     text += fmt::format("            the state alone, {}, takes {} of them at least\n",
                         formatBytes(plan.manifest.stateBytes()), fit.devicesForState);
@@ -108,21 +115,36 @@ static std::string describePeak(const PeakMemory &peak) {
   return text;
 }
 
+/// "saved       step      h.mlp.up out [layer: 4, ff: 768] f32, gpt.tsr:33:21"
+static std::string describe(const BufferSpec &buffer) {
+  return fmt::format("{:<11} {:<9} {} {}{}{}", buffer.kind, buffer.entry, buffer.name, buffer.type,
+                     buffer.line.empty() ? "" : ", ", buffer.line);
+}
+
 static std::string describeBuffers(const Manifest &manifest, bool listsAll) {
   std::string text = "largest buffers\n";
+  std::map<std::string, int> counts; // of what is said of buffers
+  for (const BufferSpec &buffer : manifest.buffers) ++counts[describe(buffer)];
   size_t count = listsAll ? manifest.buffers.size() : std::min(largestBuffers, manifest.buffers.size());
   for (size_t i = 0; i < count; ++i) {
     const BufferSpec &buffer = manifest.buffers[i];
-    text += fmt::format("  {:>14}  {:<11} {:<9} {} {}{}{}\n", formatBytes(buffer.bytes), buffer.kind, buffer.entry,
-                        buffer.name, buffer.type, buffer.line.empty() ? "" : ", ", buffer.line);
+    std::string what = describe(buffer);
+    text += fmt::format("  {:>14}  {}{}\n", formatBytes(buffer.bytes), what,
+                        counts[what] > 1 ? fmt::format(", at byte {}", buffer.offset) : "");
   }
   return text;
 }
 
+std::string tessera::describeWarnings(const std::vector<std::string> &warnings) {
+  std::string text;
+  for (const std::string &warning : warnings) text += fmt::format("warning     {}\n", warning);
+  return text;
+}
+
 std::string tessera::describePlan(const ProgramPlan &plan, bool listsAllBuffers) {
-  return describeSizes(plan) + describeFit(plan) + PlannedTime(plan.manifest, plan.time).describe() +
-         describeMemory(plan) + describeDisk(plan.disk) + describePeak(plan.peak) +
-         describeBuffers(plan.manifest, listsAllBuffers);
+  return describeSizes(plan) + describeFit(plan) + describeWarnings(plan.warnings) +
+         PlannedTime(plan.manifest, plan.time).describe() + describeMemory(plan) + describeDisk(plan.disk) +
+         describePeak(plan.peak) + describeBuffers(plan.manifest, listsAllBuffers);
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,7 +180,8 @@ Json tessera::planSummaryAsJson(const ProgramPlan &plan) {
                {"arena", plan.manifest.arena.bytes},
                {"live", plan.liveBytes},
                {"threads", plan.gpu ? Json(nullptr) : Json(plan.manifest.target.threads)},
-               {"host", asJson(plan.host)}};
+               {"host", asJson(plan.host)},
+               {"warnings", plan.warnings}};
   if (plan.gpu) json["gpu"] = asJson(*plan.gpu);
   json["disk"] = {{"checkpoint", plan.disk.checkpointBytes}, {"most_checkpoints", plan.disk.mostCheckpoints}};
   Json kinds = Json::object();

@@ -38,17 +38,29 @@ struct ProgramPlan {
   runtime::DiskNeeds disk;
   std::optional<MemoryFit> fit; ///< none: the device's memory is not known
   TimeOptions time;
+  std::vector<std::string> warnings; ///< of the data
 
   /// Whether `fit` contains what the data take, where they take the same memory.
   bool countsData() const { return gpu || host.isComplete(); }
 };
 
-/// What the data take that the options (`--data`) or the model name. Reads them.
-runtime::HeldData heldDataOf(const std::string &manifest, const std::vector<std::string> &dataOptions);
+/// The data of a plan.
+struct PlannedData {
+  runtime::HeldData held;
+  /// If what the options name is wrong, the exit status of the error, which is `held.problem`. Files that the model
+  /// names itself may be elsewhere.
+  int status = 0;
+};
+
+/// Reads the data that the options (`--data`) or the model name.
+PlannedData readPlannedData(const std::string &manifest, const std::vector<std::string> &dataOptions);
 
 /// Plans the program of a manifest. `price`: US dollars for an hour of the device; none: not known.
 ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const runtime::HeldData &data,
                         std::optional<double> price = std::nullopt);
+
+/// Warnings about the data, as lines of a plan.
+std::string describeWarnings(const std::vector<std::string> &warnings);
 
 /// `listsAllBuffers`: else the largest ones.
 std::string describePlan(const ProgramPlan &plan, bool listsAllBuffers);

@@ -147,8 +147,8 @@ Trial Trials::tryPlan(const CommandOptions &options) {
     trial.problem = problemOf(input, said.text());
     return trial;
   }
-  if (!held) held = heldDataOf(*manifest, options.data);
-  ProgramPlan plan = planProgram(*manifest, place, *held);
+  if (!held) held = readPlannedData(*manifest, options.data);
+  ProgramPlan plan = planProgram(*manifest, place, held->held);
   trial.fit = plan.fit, trial.countsData = plan.countsData();
   trial.time = PlannedTime(plan.manifest, plan.time).summarize();
   trial.warnings = warningsOf(input);
@@ -159,4 +159,13 @@ const Trial &Trials::planWith(const TrialOptions &changes) {
   auto [entry, isNew] = plans.try_emplace(tessera::textOf(changes));
   if (isNew) entry->second = tryPlan(optionsWith(changes));
   return entry->second;
+}
+
+std::vector<std::string> Trials::dataWarningsWith(const TrialOptions &changes) {
+  if (!held || !held->held.bytes) return {};
+  CapturedMessages said;
+  CommandOptions options = optionsWith(changes);
+  Input input = readForTarget(context, options);
+  FailureOr<std::string> manifest = input.module ? manifestOf(input, options) : FailureOr<std::string>(failure());
+  return failed(manifest) ? std::vector<std::string>() : readPlannedData(*manifest, options.data).held.warnings;
 }

@@ -59,6 +59,10 @@ public:
   std::optional<DataSizes> sizesWith(const TrialOptions &changes, std::string &problem);
   /// A plan. None is made twice.
   const Trial &planWith(const TrialOptions &changes);
+  /// Warnings about the data of a program that was planned; compiles it and reads the data again, if they are there.
+  std::vector<std::string> dataWarningsWith(const TrialOptions &changes);
+  /// The data of the first plan that was made; null if there was none.
+  const PlannedData *data() const { return held ? &*held : nullptr; }
 
 private:
   CommandOptions optionsWith(const TrialOptions &changes) const;
@@ -69,8 +73,8 @@ private:
   PlannedDevice place;
   Target compiledFor;
   std::string type;
-  std::optional<runtime::HeldData> held; ///< read once: what is held in memory does not depend on sizes
-  std::map<std::string, Trial> plans;    ///< by the text of the options
+  std::optional<PlannedData> held;    ///< read once: what is held in memory does not depend on sizes
+  std::map<std::string, Trial> plans; ///< by the text of the options
 };
 
 } // namespace tessera

@@ -9,6 +9,7 @@
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
+#include "passes/cost/KernelWork.h"
 #include "passes/memory/BufferList.h"
 #include "passes/memory/MemoryTimeline.h"
 #include "runtime/Abi.h"
@@ -175,13 +176,14 @@ void ManifestWriter::writeValue(NamedTensorType type, DictionaryAttr description
   });
 }
 
-/// Floating-point operations of a block. The body of a repeat counts once for each iteration.
+/// Floating-point operations of the contractions in a block; of a tiled op those in its band, as the model of costs
+/// counts them. The body of a repeat counts once for each iteration.
 static int64_t countFlops(Block &block) {
   int64_t flops = 0;
   for (Operation &op : block) {
     if (auto cost = dyn_cast<CostOpInterface>(op)) flops += cost.getFlops();
     if (auto repeat = dyn_cast<RepeatOp>(op)) flops += repeat.getAxis().getSize() * countFlops(repeat.getBlock());
-    if (auto tiled = dyn_cast<TiledOp>(op)) flops += countFlops(tiled.getBlock());
+    if (auto tiled = dyn_cast<TiledOp>(op)) flops += workOf(tiled).flops;
   }
   return flops;
 }
@@ -387,7 +389,7 @@ void ManifestWriter::writePredicted() {
         json.attributeObject(name, [&] {
           json.attribute("seconds", rounded(entry.seconds));
           json.attribute("least", rounded(entry.seconds / model.uncertainty()));
-          json.attribute("most", rounded(entry.seconds * model.uncertainty()));
+          json.attribute("most", rounded(model.mostOf(entry.seconds)));
           writePredictedParts(name == "step", entry);
         });
     });

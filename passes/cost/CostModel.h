@@ -52,6 +52,8 @@ public:
   CostSource getSource() const { return source; }
   /// The true time is expected from the predicted one divided by this to the predicted one times this.
   double uncertainty() const;
+  /// What a call of an entry function may take at most in a run, which also reads rows and reports between two calls.
+  double mostOf(double seconds) const;
 
   /// A figure, or its default.
   double get(llvm::StringRef key) const;

@@ -107,11 +107,25 @@ bool BufferKinds::isTermOfGradient(Value value) {
 //===----------------------------------------------------------------------===//
 
 BufferKinds::Source BufferKinds::sourceOf(Value value) {
-  // A carried value that depends on itself depends on what else it depends on.
-  auto [known, isNew] = sources.try_emplace(value, Source::Constants);
-  if (!isNew) return known->second;
+  if (auto found = sources.find(value); found != sources.end()) return found->second;
+  for (auto [argument, source] : open)
+    if (argument == value) return source;
   Source source = findSource(value);
   return sources[value] = source;
+}
+
+/// A carried value depends on its start, and on what it becomes in an iteration, which may depend on itself. What was
+/// found with too little assumed of it is forgotten.
+BufferKinds::Source BufferKinds::sourceOfCarried(BlockArgument argument, Value start, Value next) {
+  Source source = sourceOf(start);
+  for (;;) {
+    open.emplace_back(argument, source);
+    Source found = std::max(source, sourceOf(next));
+    open.pop_back();
+    if (found == source) return source;
+    source = found;
+    sources.clear();
+  }
 }
 
 BufferKinds::Source BufferKinds::sourceOfArgument(BlockArgument argument) {
@@ -125,9 +139,9 @@ BufferKinds::Source BufferKinds::sourceOfArgument(BlockArgument argument) {
   auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
   unsigned number = argument.getArgNumber();
   if (!repeat || number == 0) return Source::Constants;
-  Source source = sourceOf(repeat->getOperand(number - 1));
-  if (number > repeat.getCarried().size()) return source;
-  return std::max(source, sourceOf(repeat.getYield().getValues()[number - 1]));
+  Value operand = repeat->getOperand(number - 1);
+  if (number > repeat.getCarried().size()) return sourceOf(operand);
+  return sourceOfCarried(argument, operand, repeat.getYield().getValues()[number - 1]);
 }
 
 /// Of the operands that the result depends on.

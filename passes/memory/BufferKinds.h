@@ -46,12 +46,15 @@ private:
   Source sourceOf(mlir::Value value);
   Source findSource(mlir::Value value);
   Source sourceOfArgument(mlir::BlockArgument argument);
+  Source sourceOfCarried(mlir::BlockArgument argument, mlir::Value start, mlir::Value next);
   Source sourceOfKernelResult(KernelOp kernel, unsigned result);
 
   mlir::func::FuncOp function;
   llvm::StringMap<StateOp> states;               ///< by path
   llvm::DenseMap<mlir::Value, BufferKind> known; ///< at first of the function's arguments and results
   llvm::DenseMap<mlir::Value, Source> sources;   ///< the same
+  /// Of the carried values whose sources are being found, from the outermost on: what they depend on at least.
+  llvm::SmallVector<std::pair<mlir::BlockArgument, Source>> open;
 };
 
 } // namespace tessera

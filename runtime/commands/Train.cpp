@@ -137,6 +137,7 @@ void Training::startStep(BatchLoader &loader) {
       program.startCall("step");
   }
   ++started;
+  if (!program.runsAhead()) output.ledger.ran(std::chrono::steady_clock::now() - start);
   if (output.profile) output.profile->endStep(std::chrono::steady_clock::now() - start);
 }
 

@@ -106,6 +106,7 @@ void DataFiles::apply(const std::vector<DataSpec> &specs, const std::string &opt
     failUsage("--data {}: {} already names these files; name several files by one pattern: --data '{}{{{},{}}}'",
               option, paths[0], key.empty() ? "" : key + "=", paths[0], path);
   paths = {path};
+  named.emplace_back(option, path);
 }
 
 const SplitPaths &DataFiles::paths(const std::string &source, Split split) const {
@@ -136,6 +137,19 @@ std::vector<std::string> DataFiles::allPaths() const {
       for (const auto &[field, patterns] : fields)
         for (std::string &path : filesOf(patterns)) all.push_back(std::move(path));
   return all;
+}
+
+void DataFiles::checkNamed() const {
+  for (const auto &[option, path] : named)
+    if (filesOf({path}).empty()) fail("--data {}: there is no such file", option);
+}
+
+bool DataFiles::areThere() const {
+  for (const auto *split : {&train, &val})
+    for (const auto &[source, fields] : *split)
+      for (const auto &[field, patterns] : fields)
+        if (filesOf(patterns).empty()) return false;
+  return true;
 }
 
 std::string DataFiles::describe() const {

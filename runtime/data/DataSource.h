@@ -43,6 +43,11 @@ public:
   /// All of them, of both splits; files of a pattern that matches nothing are left out.
   std::vector<std::string> allPaths() const;
 
+  /// Throws an Error if an option names a file that is not there.
+  void checkNamed() const;
+  /// Whether every path and pattern names a file that is there.
+  bool areThere() const;
+
   /// All paths as one line, to detect changes between runs.
   std::string describe() const;
 
@@ -60,6 +65,7 @@ private:
   void apply(const std::vector<DataSpec> &specs, const std::string &option, Split unnamed,
              std::set<const void *> &replaced);
   std::map<std::string, SplitPaths> train, val;
+  std::vector<std::pair<std::string, std::string>> named; ///< options, and the path of each
   RowOrder order = RowOrder::Joint;
 };
 

@@ -17,12 +17,14 @@ using Lines = std::vector<std::string>;
 // A batch larger than the data
 //===----------------------------------------------------------------------===//
 
-static void warnOfLargeBatch(const DataSet &set, Lines &lines) {
-  for (size_t i = 0; i < set.names.size(); ++i)
-    if (int64_t rows = set.readers[i]->rows(); rows < set.batch)
+Lines largeBatchWarnings(const DataSet &training) {
+  Lines lines;
+  for (size_t i = 0; i < training.names.size(); ++i)
+    if (int64_t rows = training.readers[i]->rows(); rows < training.batch)
       lines.push_back(fmt::format("a batch has {} rows, the training data of '{}' only {}: each batch has some of them "
                                   "more than once; choose `batch` of at most {}, or give more data",
-                                  set.batch, set.names[i], rows, rows));
+                                  training.batch, training.names[i], rows, rows));
+  return lines;
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,7 +225,7 @@ std::vector<std::string> dataWarnings(const Manifest &manifest, const DataFiles 
                                       const DataSet *validation) {
   Lines lines;
   try {
-    warnOfLargeBatch(training, lines);
+    lines = largeBatchWarnings(training);
     for (size_t i = 0; i < training.names.size(); ++i) {
       const DataSpec &spec = *manifest.dataNamed(training.names[i]);
       warnOfSharedFiles(spec, files, lines);

@@ -7,6 +7,9 @@
 
 namespace tessera::runtime {
 
+/// A line for each source that has fewer rows than a batch of `training`.
+std::vector<std::string> largeBatchWarnings(const DataSet &training);
+
 /// What is right by itself and more often a mistake than meant, in the data that a run trains with; one line each, with
 /// what to do. Reads no more than some thousand rows, and files only if two of them may be equal. `validation` is what
 /// the run evaluates of the split of that name; null: nothing.

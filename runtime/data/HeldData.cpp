@@ -4,6 +4,7 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/data/DataSource.h"
+#include "runtime/data/DataWarnings.h"
 
 namespace tessera::runtime {
 
@@ -19,6 +20,7 @@ HeldData heldData(const Manifest &manifest, const DataFiles &files) {
     validation.addHeld(held);
     HeldData data{totalOf(held)};
     if (!training.readers.empty()) data.trainingRows = training.readers.front()->rows();
+    data.warnings = largeBatchWarnings(training);
     return data;
   } catch (const Error &e) {
     return {std::nullopt, e.what()};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera::runtime {
 
@@ -18,6 +19,7 @@ struct HeldData {
   std::optional<int64_t> bytes;
   std::string problem = {};
   std::optional<int64_t> trainingRows = std::nullopt; ///< of the first source; none: not known
+  std::vector<std::string> warnings = {};             ///< of a batch that is larger than the training data
 };
 HeldData heldData(const Manifest &manifest, const DataFiles &files);
 

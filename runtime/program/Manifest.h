@@ -60,7 +60,7 @@ struct ValueSpec {
 struct EntryFunction {
   std::string name;
   std::vector<ValueSpec> inputs, outputs;
-  double flops = 0;              ///< of contractions that a library computes
+  double flops = 0;              ///< of contractions, two for each multiply-add
   std::vector<TracedCall> trace; ///< of `step`: its calls, in order
 
   /// The first input or output of that role (and name), or null.

@@ -13,21 +13,27 @@ namespace tessera::runtime {
 /// Of so many steps the times are kept: of a longer run the last ones.
 static constexpr size_t keptTimes = 4096;
 
+void StepTimes::add(std::chrono::steady_clock::duration time) {
+  auto value = std::chrono::duration<float>(time).count();
+  if (seconds.size() < keptTimes)
+    seconds.push_back(value);
+  else
+    seconds[next] = value;
+  next = (next + 1) % keptTimes;
+}
+
 void Ledger::step() {
   Clock::time_point now = Clock::now();
-  if (last) {
-    auto seconds = std::chrono::duration<float>(now - *last).count();
-    if (times.size() < keptTimes)
-      times.push_back(seconds);
-    else
-      times[next] = seconds;
-    next = (next + 1) % keptTimes;
-  }
+  if (last) times.add(now - *last);
   last = now;
 }
 
-std::optional<double> Ledger::seconds() const {
-  std::vector<float> sorted = times;
+void Ledger::ran(Clock::duration time) {
+  if (last) inCode.add(time);
+}
+
+std::optional<double> StepTimes::median() const {
+  std::vector<float> sorted = seconds;
   if (sorted.empty()) return std::nullopt;
   auto middle = sorted.begin() + sorted.size() / 2;
   std::nth_element(sorted.begin(), middle, sorted.end());
@@ -48,6 +54,10 @@ std::string Ledger::describe(const Manifest &manifest) const {
   std::optional<double> measured = seconds();
   if (!measured) return "";
   std::string text = formatSeconds(*measured) + " a step";
+  // Small steps take less time than what a run does between them, which no prediction is about.
+  constexpr double mostBetween = 0.05;
+  if (std::optional<double> code = inCode.median(); code && *code < (1 - mostBetween) * *measured)
+    text += fmt::format(", {} of them in compiled code", formatSeconds(*code)), measured = code;
   if (const PredictedEntry *step = manifest.predicted.entry("step"); step && step->seconds > 0)
     text += manifest.predicted.isAssumed() ? fmt::format(", predicted {} to {}: the device is not calibrated",
                                                          formatSeconds(step->least), formatSeconds(step->most))

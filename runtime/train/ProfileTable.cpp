@@ -16,11 +16,23 @@ struct ProfileRow {
   std::optional<double> predicted; ///< seconds
   double flops = 0, bytes = 0;     ///< of all calls
   bool contracts = false;          ///< the operations are multiply-adds
+  std::string type = "f32";        ///< of the operands of multiply-adds; another one if any are of another one
 };
 } // namespace
 
 /// Rows below this share of the step are added up in one.
 static constexpr double leastShare = 0.002;
+
+/// Of less time the clock says little: it is read twice for each call.
+static constexpr double shortestTimed = 1e-6;
+
+/// The type of the operands of multiply-adds that is not f32, if there is one.
+static std::string operandType(const Json &json) {
+  if (json.contains("work") && json["work"].is_object())
+    for (const Json &multiply : json["work"].value("multiplies", Json::array()))
+      if (std::string type = multiply.value("type", "f32"); type != "f32") return type;
+  return "f32";
+}
 
 static ProfileRow readRow(const Json &json) {
   std::string kind = json.at("kind");
@@ -35,6 +47,7 @@ static ProfileRow readRow(const Json &json) {
   row.flops = json.at("flops").get<double>() * static_cast<double>(row.calls);
   row.bytes = (json.at("read").get<double>() + json.at("written").get<double>()) * static_cast<double>(row.calls);
   row.contracts = kind == "contraction" || json.value("contracts", false);
+  row.type = operandType(json);
   if (row.of.empty()) row.of = kind == "contraction" ? "contraction" : "";
   return row;
 }
@@ -45,10 +58,30 @@ static std::string lineWithoutColumn(const std::string &place) {
   return place.substr(0, place.substr(0, end).rfind(':'));
 }
 
-/// The least time that the row takes at the machine's rates. Operations other than multiply-adds (exp, tanh) count only
-/// by their bytes.
-static double limitOf(const ProfileRow &row, const MachineLimits &limits) {
-  return std::max(row.contracts ? row.flops / limits.flops : 0.0, row.bytes / limits.copyBytes);
+/// Whether the row's operations are those whose rate was measured.
+static bool isOfMeasuredRate(const ProfileRow &row) { return row.contracts && row.type == "f32"; }
+
+/// The rates of this machine, and of multiply-adds the row that was faster than the measurement, if one was: other work
+/// may have slowed that down, but the machine has reached what a row of the profile did.
+static MachineLimits reached(MachineLimits limits, const std::vector<ProfileRow> &rows, const ProfileRow *&faster) {
+  faster = nullptr;
+  for (const ProfileRow &row : rows)
+    if (isOfMeasuredRate(row) && row.seconds >= shortestTimed && row.flops / row.seconds > limits.flops)
+      limits.flops = row.flops / row.seconds, faster = &row;
+  return limits;
+}
+
+/// The least time that the row takes at the machine's rates, as a share of its time, or what these rates do not bound:
+/// bytes that a cache delivers, multiply-adds of another type, and what is too short to be timed. Operations other than
+/// multiply-adds (exp, tanh) count only by their bytes.
+static std::string limitOf(const ProfileRow &row, const MachineLimits &limits) {
+  double computing = row.flops / limits.flops, moving = row.bytes / limits.copyBytes;
+  if (row.contracts && !isOfMeasuredRate(row)) return row.type;
+  bool isCached = moving > row.seconds;
+  if (!row.contracts && isCached) return "cache";
+  if (row.contracts && computing > row.seconds * (1 + 1e-9)) return "short";
+  double least = std::max(row.contracts ? computing : 0.0, isCached ? 0.0 : moving);
+  return fmt::format("{:.0f}%", 100 * least / row.seconds);
 }
 
 static std::string percent(double part) { return fmt::format("{:.1f}%", 100 * part); }
@@ -84,7 +117,7 @@ static std::string kernelsTable(const std::vector<ProfileRow> &rows, double step
       ++more, rest += row.seconds;
       continue;
     }
-    std::string share = limits ? fmt::format("{:.0f}%", 100 * limitOf(row, *limits) / row.seconds) : "";
+    std::string share = limits ? limitOf(row, *limits) : "";
     std::string predicted = row.predicted ? fmt::format("{:.4g}", 1e3 * *row.predicted) : "";
     text += fmt::format("{:>10.4g}{} {:>7} {:>6} {:>8.4g} {:>7.3g} {:>7}  {}{}{}\n", 1e3 * row.seconds,
                         predictedCell(predicted), percent(row.seconds / step), row.calls, row.flops / row.seconds / 1e9,
@@ -102,12 +135,18 @@ std::string profileTable(const Json &profile, const std::optional<MachineLimits>
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ProfileRow &a, const ProfileRow &b) { return a.seconds > b.seconds; });
   double step = profile.at("seconds");
+  const ProfileRow *faster = nullptr;
+  std::optional<MachineLimits> rates;
+  if (limits) rates = reached(*limits, rows, faster);
   std::string text = fmt::format("profile: {:.4g} ms a step, median of {}", 1e3 * step,
                                  std::max<int64_t>(1, profile.at("steps").get<int64_t>() - 1));
-  if (limits)
-    text += fmt::format("; this machine reaches {:.0f} GFLOP/s in multiply-adds of f32 and copies {:.1f} GB/s",
-                        limits->flops / 1e9, limits->copyBytes / 1e9);
-  text += "\n" + linesTable(rows, step) + kernelsTable(rows, step, limits);
+  if (rates)
+    text += fmt::format(
+        "; this machine reaches {:.0f} GFLOP/s in multiply-adds of f32{} and copies {:.1f} GB/s", rates->flops / 1e9,
+        faster ? fmt::format(" (in {}; {:.0f} when it was measured at the end)", faster->name, limits->flops / 1e9)
+               : "",
+        rates->copyBytes / 1e9);
+  text += "\n" + linesTable(rows, step) + kernelsTable(rows, step, rates);
   text.pop_back();
   return text;
 }

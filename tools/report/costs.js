@@ -3,14 +3,17 @@
 
 /** The columns of the table; those with `number` are sums over the calls. */
 const columns = [
-  {key: 'line', title: 'line'},
-  {key: 'op', title: 'op'},
-  {key: 'kernel', title: 'kernel'},
-  {key: 'time', title: 'time', number: formatSeconds},
-  {key: 'part', title: 'share', number: formatPart},
-  {key: 'flops', title: 'flops', number: formatCount},
-  {key: 'bytes', title: 'read + written', number: formatBytes},
-  {key: 'calls', title: 'calls', number: (calls) => String(calls)},
+  {key: 'line', title: 'line', meaning: 'the line of the model that it comes from; its gradient counts there too'},
+  {key: 'op', title: 'op', meaning: 'what is computed, by the names of the model'},
+  {key: 'kernel', title: 'kernel', meaning: 'the generated function, or what computes a contraction of a library'},
+  {key: 'time', title: 'time', number: formatSeconds, meaning: 'predicted, of all calls together'},
+  {key: 'part', title: 'share', number: formatPart,
+   meaning: 'of the time of the entry function; without times, of flops'},
+  {key: 'flops', title: 'flops', number: formatCount,
+   meaning: 'floating-point operations of all calls: two for a multiply-add, one for another op and element'},
+  {key: 'bytes', title: 'read + written', number: formatBytes,
+   meaning: 'bytes of operands and results of all calls, wherever they are'},
+  {key: 'calls', title: 'calls', number: (calls) => String(calls), meaning: 'in one call of the entry function'},
 ];
 
 /** By what shares are counted: time if it is known. */
@@ -23,8 +26,9 @@ function wholeOf(rows) {
   return measure === 'time' && predicted ? predicted.seconds : totals(rows)[measure];
 }
 
-/** What a group of rows without a line is called. */
-const withoutLine = (row) => (row.pass ? `(${row.pass}, no line)` : '(no line)');
+/** What a group of rows that come from no line is called. */
+const withoutLine = ({pass}) => (pass === 'optimizer' ? 'the optimizer' : pass ? `the ${pass} pass as a whole`
+                                                                               : 'the program as a whole');
 const lineLabel = (row) => row.key || withoutLine(row);
 
 function lineTexts() {
@@ -96,7 +100,8 @@ function groupRows(group, texts, isOpen, update) {
                          isOpen ? '▾ ' : '▸ ', group.line);
   const text = texts.get(group.key) || '';
   const head = element(
-      'tr', {className: 'group', data: {line: group.line}}, element('td', {className: 'name'}, button),
+      'tr', {className: 'group', data: {line: group.line}},
+      element('td', {className: 'name', title: group.line}, button),
       element('td', {className: 'name code', title: text}, text),
       element('td', {className: 'quiet'}, `${count} kernel${count === 1 ? '' : 's'}`),
       columns.filter(({number}) => number).map((column) => cell(group, column)));
@@ -122,7 +127,8 @@ function headRow() {
     const button = element('button', {onclick: () => changeView({sort: column.key, order})},
                            column.key === 'part' ? `share of ${measureOf(shownCosts())}` : column.title,
                            isSorted ? (isUp ? ' ▲' : ' ▼') : '');
-    const head = element('th', {className: column.number ? 'number' : '', data: {column: column.key}}, button);
+    const head = element('th', {className: column.number ? 'number' : '', title: column.meaning,
+                                data: {column: column.key}}, button);
     if (isSorted) head.setAttribute('aria-sort', isUp ? 'ascending' : 'descending');
     return head;
   }));
@@ -155,6 +161,17 @@ function describeCosts(rows) {
   return notes.join(' ');
 }
 
+function explainCosts() {
+  return legend('What the columns mean, and how to link to a view', [
+    ...columns.map(({title, meaning}) => [title, meaning]),
+    ['#find=…', 'the address shows only lines, ops and kernels with this text'],
+    ['#sort=…', `a column: ${columns.map(({key}) => key).join(', ')} (part is the share)`],
+    ['#order=…', 'up or down'],
+    ['#rows=kernels', 'not grouped by line'],
+    ['#entry=…', `an entry function: ${entries.join(', ')}; #moment=… is a moment of its memory; & joins several`],
+  ]);
+}
+
 function showCosts(section) {
   const texts = lineTexts();
   const note = element('p', {className: 'quiet', id: 'cost-note'});
@@ -166,7 +183,8 @@ function showCosts(section) {
   section.append(
       element('h2', {}, 'Cost by line and kernel'), note,
       element('div', {className: 'controls'}, search, element('label', {}, flat, ' group by line of the model')),
-      element('div', {className: 'scroll tall'}, element('table', {id: 'cost-table'}, head, body, foot)));
+      element('div', {className: 'scroll tall'}, element('table', {id: 'cost-table'}, head, body, foot)),
+      explainCosts());
   const update = () => {
     const {column, isUp} = sorting();
     const rows = foundRows(texts);

@@ -15,6 +15,12 @@ function element(tag, properties, ...children) {
   return made;
 }
 
+/** Terms with their meanings, which are shown on demand. */
+function legend(title, terms) {
+  return element('details', {className: 'legend'}, element('summary', {}, title), element(
+      'dl', {}, terms.flatMap(([term, meaning]) => [element('dt', {}, term), element('dd', {}, meaning)])));
+}
+
 /** A bar for a part of a whole, from 0 to 1. */
 function bar(part, color) {
   const filled = element('i');
@@ -43,8 +49,15 @@ function scaled(number, base, units) {
 }
 
 const unknown = '–';
-const formatBytes = (bytes) => scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']);
+const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+const formatBytes = (bytes) => scaled(bytes, 1024, byteUnits);
 const formatCount = (count) => scaled(count, 1000, ['', 'k', 'M', 'G', 'T', 'P', 'E']);
+
+/** Formats bytes in the unit that suits `most`, so that figures can be compared at sight. */
+function bytesInUnitOf(most) {
+  const unit = formatBytes(most).split(' ').pop();
+  return (bytes) => (bytes === 0 ? '0' : `${Number((bytes / 1024 ** byteUnits.indexOf(unit)).toPrecision(3))} ${unit}`);
+}
 
 function formatSeconds(seconds) {
   if (seconds === undefined) return unknown;

@@ -100,9 +100,11 @@ function showTooltip(box, {chart, tooltip}) {
   if (box.hidden) return;
   const moment = momentOfPoint(tooltip.dataPoints[0].dataIndex);
   const memory = shownMemory();
-  const largest = memory.liveAt(moment).slice(0, 8).map(({name, kind, bytes}) => element(
-      'tr', {}, element('td', {}, swatch(kindColor(kind)), name), element('td', {className: 'number'},
-                                                                        formatBytes(bytes))));
+  const live = memory.liveAt(moment);
+  const labels = labelsOf(live);
+  const largest = live.slice(0, 8).map((value) => element(
+      'tr', {}, element('td', {}, swatch(kindColor(value.kind)), labels.get(value)),
+      element('td', {className: 'number'}, formatBytes(value.bytes))));
   box.replaceChildren(
       element('b', {}, `${formatBytes(memory.total(moment))} at moment ${moment}`),
       element('div', {}, memory.describe(moment)),
@@ -151,11 +153,13 @@ function makeChart(canvas, box) {
         x: {
           type: 'linear', min: -edge, max: memory.last + edge, grid: {display: false}, ticks: {color: quiet},
           afterBuildTicks: (scale) => { scale.ticks = momentTicks(memory.last); },
-          title: {display: true, color: quiet, text: 'moments in program order; the body of a loop is there once'},
+          title: {
+            display: true, color: quiet, text: 'moments in program order; of a loop, the iteration with most bytes',
+          },
         },
         y: {
           stacked: true, min: 0, max: most, grid: {color: colorOf('--line')},
-          ticks: {color: quiet, callback: (bytes) => formatBytes(bytes)},
+          ticks: {color: quiet, callback: bytesInUnitOf(most)},
           afterBuildTicks: (scale) => { scale.ticks = byteTicks(most); },
         },
       },
@@ -179,11 +183,16 @@ function kindRows(memory, moment) {
 
 function valueRows(memory, moment) {
   const total = memory.total(moment);
-  return memory.liveAt(moment).map(({name, kind, at, bytes}) => element(
-      'tr', {title: `${kind}${at ? `, ${at}` : ''}`}, element('td', {className: 'name'}, swatch(kindColor(kind)), name),
-      element('td', {className: 'quiet'}, kind),
-      element('td', {className: 'number'}, formatBytes(bytes)),
-      element('td', {className: 'number'}, formatPart(bytes / total))));
+  const live = memory.liveAt(moment);
+  const labels = labelsOf(live);
+  return live.map((value) => {
+    const {kind, at, bytes} = value;
+    const label = labels.get(value);
+    const whole = `${label}: ${kind}${at && !label.includes(at) ? `, ${at}` : ''}`;
+    return element('tr', {title: whole}, element('td', {className: 'name'}, swatch(kindColor(kind)), label),
+                   element('td', {className: 'quiet'}, kind), element('td', {className: 'number'}, formatBytes(bytes)),
+                   element('td', {className: 'number'}, formatPart(bytes / total)));
+  });
 }
 
 /** "optimizer 50 %, parameter 25 % and gradient 20 %": the kinds that together hold nine tenths, three at most. */
@@ -212,6 +221,19 @@ function holders(memory, moment) {
   ];
 }
 
+function explainMemory() {
+  return legend('What the chart and the list show', [
+    ['moment', 'a kernel, contraction or copy of the entry function, in program order; address #entry=…&moment=…'],
+    ['loop × n', 'its body is drawn once. Of the n iterations it is the one with most live bytes: a stack with a ' +
+        'value of each iteration has all of its bytes in every iteration, unless the loop empties it while it fills ' +
+        'another; then both have the bytes of that iteration'],
+    ['saved', 'the kind of values of the forward pass that the backward pass reads; the other kinds likewise say ' +
+        'what values are for'],
+    ['(…) after a value', 'tells values of one name apart: the line, the moments, or the place in the arena'],
+    ['share', 'of all bytes that are live at the moment'],
+  ]);
+}
+
 function showMemory(section) {
   const title = element('h2');
   const summary = element('p', {id: 'peak'});
@@ -220,7 +242,8 @@ function showMemory(section) {
   const tooltip = element('div', {className: 'tooltip', hidden: true});
   const list = element('div', {className: 'holders'});
   section.append(title, summary,
-                 element('div', {className: 'beside'}, element('div', {className: 'chart'}, canvas, tooltip), list));
+                 element('div', {className: 'beside'}, element('div', {className: 'chart'}, canvas, tooltip), list),
+                 explainMemory());
   let chart, drawn, listed;
   const draw = () => {
     if (chart) chart.destroy();

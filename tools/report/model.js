@@ -33,10 +33,15 @@ function textRow(name, {number, text}, figures, most) {
 
 function fileTable({name, lines}, figures) {
   const most = Math.max(...figures.part.values());
-  const titles = [`share of ${figures.measure}`, '', 'saved', 'at the peak', '', name];
+  const titles = [`share of ${figures.measure}`, '', 'most saved', 'live at the peak', '', name];
+  const meanings = [
+    'of the entry function, gradients included', '',
+    'the most bytes that its values of the kind saved, which the backward pass reads, have at any moment',
+    'the bytes that its values of all kinds have at the peak',
+  ];
   return element('table', {className: 'text'},
                  element('thead', {}, element('tr', {}, titles.map((title, i) => element(
-                     'th', {className: i < 4 ? 'number' : ''}, title)))),
+                     'th', {className: i < 4 ? 'number' : '', title: meanings[i] || ''}, title)))),
                  element('tbody', {}, lines.map((line) => textRow(name, line, figures, most))));
 }
 
@@ -54,7 +59,8 @@ function showModel(section) {
     drawn = shownEntry();
     const figures = figuresByLine();
     note.textContent = `What each line costs in ${shownEntry()}: its share of the ${figures.measure}, gradients ` +
-        'included; the bytes that are saved for the backward pass; and the bytes that its values have at the peak.' +
+        'included; `most saved`, the most bytes that its values of the kind `saved` have at any moment (the backward ' +
+        'pass reads them); and `live at the peak`, the bytes that its values of all kinds have at that one moment.' +
         (isAmbiguous ? ' Several files have one name: their figures cannot be told apart, and each shows all.' : '');
     files.replaceChildren(...texts.map((file) => element(
         'div', {className: 'scroll'}, fileTable(file, figures))));

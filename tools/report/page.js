@@ -17,30 +17,32 @@ function describeTarget() {
 
 function fitCard() {
   const {plan} = report;
-  if (!plan || plan.fits === undefined) return card('Fits', 'not known', 'the memory of the device is not known');
+  if (!plan || plan.fits === null) return card('Fits', 'not known', 'the memory of the device is not known');
   const title = plan.fits ? 'Fits' : 'Does not fit';
   return card(title, plan.fits ? 'yes' : 'no',
               `${formatBytes(plan.needed)} of ${formatBytes(plan.device.memory)}, ${plan.device.name}`);
 }
 
-/** Tokens of one step, or rows where data are no tokens; null without data. */
-function workOfStep() {
-  const data = (manifest.data || []).find(({seq}) => seq) || (manifest.data || [])[0];
-  if (!data || !data.batch) return null;
-  return data.seq ? {count: data.batch[1] * data.seq[1], unit: 'tokens'} : {count: data.batch[1], unit: 'rows'};
+/** Tokens of one call of an entry function, or rows where data are no tokens; null without data. */
+function workOf(entry) {
+  const inputs = manifest.entries[entry].inputs.filter(({role, axes}) => role === 'data' && axes.length > 0);
+  const works = inputs.map(({data: name, axes}) => {
+    const {seq} = manifest.data.find((data) => data.name === name);
+    return seq ? {count: axes[0][1] * seq[1], unit: 'tokens'} : {count: axes[0][1], unit: 'rows'};
+  });
+  return works.find(({unit}) => unit === 'tokens') || works[0] || null;
 }
 
-function predictionCards() {
-  const predicted = predictionOf('step');
-  if (!predicted) return entries.includes('step') ? [card('Predicted step', 'not known', 'no figures for the device')]
-                                                  : [];
+function predictionCards(entry) {
+  const predicted = predictionOf(entry);
+  if (!predicted) return [card(`Predicted ${entry}`, 'not known', 'no figures for the device')];
   const range = `${formatSeconds(predicted.least)} to ${formatSeconds(predicted.most)}, ${manifest.predicted.source}`;
-  const work = workOfStep();
+  const work = workOf(entry);
   const perSecond = (seconds) => formatCount(work.count / seconds);
   const rate = work && card(
       `${work.unit[0].toUpperCase()}${work.unit.slice(1)} per second`, perSecond(predicted.seconds),
-      `${perSecond(predicted.most)} to ${perSecond(predicted.least)}, ${work.count} ${work.unit} a step`);
-  return [card('Predicted step', formatSeconds(predicted.seconds), range), ...(rate ? [rate] : [])];
+      `${perSecond(predicted.most)} to ${perSecond(predicted.least)}, ${work.count} ${work.unit} a call of ${entry}`);
+  return [card(`Predicted ${entry}`, formatSeconds(predicted.seconds), range), ...(rate ? [rate] : [])];
 }
 
 function showHead(head) {
@@ -51,14 +53,18 @@ function showHead(head) {
   }
   const parameters = report.plan ? card('Parameters', formatCount(report.plan.parameters),
                                         `state ${formatBytes(report.plan.state)}`) : null;
-  const most = Math.max(...entries.map((entry) => {
-    const memory = new Memory(entry);
-    return memory.total(memory.peak);
-  }));
-  head.append(element('p', {className: 'quiet'}, describeTarget()), element(
-      'div', {className: 'cards'}, parameters,
-      card('Arena', formatBytes(manifest.arena.bytes), `${formatPart(most / manifest.arena.bytes)} in use at the peak`),
-      fitCard(), ...predictionCards()));
+  const cards = element('div', {className: 'cards'});
+  head.append(element('p', {className: 'quiet'}, describeTarget()), cards);
+  const update = () => {
+    const entry = shownEntry();
+    const memory = shownMemory();
+    const inUse = formatPart(memory.total(memory.peak) / manifest.arena.bytes);
+    cards.replaceChildren(...[
+      parameters, card('Arena', formatBytes(manifest.arena.bytes), `${inUse} in use at the peak of ${entry}`),
+      fitCard(), ...predictionCards(entry)].filter(Boolean));
+  };
+  onViewChange.push(update);
+  update();
 }
 
 /** Chooses the entry function that all sections show. */
@@ -93,7 +99,7 @@ function showRun(section) {
 function showPrecision(section) {
   if (!report.precision) return;
   const {text, rows} = report.precision;
-  const titles = ['value', 'line', 'op', 'type', 'times a step', 'why', 'saved'];
+  const titles = ['value', 'line', 'op', 'type', 'times a step', 'why', 'fewer bytes than in f32'];
   const row = (rounding) => element(
       'tr', {}, ['value', 'line', 'op', 'type'].map((key) => element('td', {}, rounding[key])),
       element('td', {className: 'number'}, String(rounding.times)), element('td', {}, rounding.why),

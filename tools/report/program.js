@@ -44,13 +44,34 @@ function modelTexts() {
 // Memory
 //----------------------------------------------------------------------------------------------------------------------
 
+/** What tells values of one name apart; the first of these that does is used. */
+const distinctions = [
+  ({at}) => at || 'no line',
+  ({first, last}) => `moments ${first} to ${last}`,
+  ({offset}) => `byte ${offset} of the arena`,
+];
+
+/** Names for people, by value: where several values of the list have one name, with what tells them apart. */
+function labelsOf(values) {
+  const named = new Map();
+  for (const value of values) named.set(value.name, [...(named.get(value.name) || []), value]);
+  const labels = new Map();
+  for (const [name, same] of named) {
+    const differs = (text) => new Set(same.map(text)).size === same.length;
+    const tell = distinctions.find(differs) || distinctions[distinctions.length - 1];
+    for (const value of same) labels.set(value, same.length === 1 ? name : `${name} (${tell(value)})`);
+  }
+  return labels;
+}
+
 const aligned = (bytes) => Math.ceil(bytes / report.alignment) * report.alignment;
 
 /** What the arena holds at all moments: the state, and the regions of libraries and kernels. */
 function constantValues(last) {
   const states = manifest.plan.buffers.filter((buffer) => buffer.entry === '*');
   const {workspace, scratch} = manifest.arena;
-  const values = states.map(({name, kind, at, bytes}) => ({name, kind, at, bytes: aligned(bytes), first: 0, last}));
+  const values = states.map(
+      ({name, kind, at, offset, bytes}) => ({name, kind, at, offset, bytes: aligned(bytes), first: 0, last}));
   const regions = [
     ['workspace of libraries', workspace.bytes],
     ['scratch memory of kernels', scratch.bytes * manifest.target.threads],
@@ -91,7 +112,7 @@ class Memory {
   describe(moment) {
     const running = this.runningAt(moment);
     if (!running) return 'before all ops';
-    const loops = this.loopsAt(moment).map(({name, repeat}) => `${name} × ${repeat}`);
+    const loops = this.loopsAt(moment).map(({name, repeat}) => `${name} × ${repeat} (the iteration with most bytes)`);
     const what = running.repeat ? `begin of the loop over ${running.name}` : running.name;
     const time = running.seconds === undefined ? '' : `, ${formatSeconds(running.seconds)}`;
     return `${running.pass || 'forward'}${loops.length > 0 ? `, in ${loops.join(', ')}` : ''}: ${what}${time}`;

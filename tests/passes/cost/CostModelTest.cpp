@@ -77,6 +77,9 @@ TEST(CostModel, WithoutFiguresThereAreDefaults) {
   EXPECT_EQ(CostModel(calibrated, 4).getSource(), CostSource::Calibrated);
   EXPECT_LT(CostModel(calibrated, 4).uncertainty(), CostModel(*Target::named("h100"), 4).uncertainty());
   EXPECT_LT(CostModel(*Target::named("h100"), 4).uncertainty(), CostModel(*Target::named("x86"), 4).uncertainty());
+  // A run does more than its steps, which only short ones show.
+  EXPECT_GT(CostModel(calibrated, 4).mostOf(1e-6), 5e-6);
+  EXPECT_LT(CostModel(calibrated, 4).mostOf(0.1), 0.1 * CostModel(calibrated, 4).uncertainty() * 1.001);
 }
 
 /// Each is a field of a description too, so that it can be written to one and read again.

@@ -80,6 +80,26 @@ TEST(Ledger, ComparesCalibratedPredictions) {
   }
 }
 
+/// Predictions are of compiled code. Where a run does much else, the time of that code is compared.
+TEST(Ledger, TellsCompiledCodeFromWhatIsBetweenSteps) {
+  using std::chrono::microseconds;
+  auto textFor = [](microseconds inCode) {
+    Ledger ledger;
+    for (int step = 0; step < 5; ++step) sleepFor(20), ledger.ran(inCode), ledger.step();
+    Manifest manifest;
+    manifest.predicted.source = "calibrated";
+    manifest.predicted.entries["step"].seconds = 1e-3;
+    return ledger.describe(manifest);
+  };
+  std::string text = textFor(microseconds(1100));
+  EXPECT_NE(text.find(" ms a step, 1.10 ms of them in compiled code, 10.0 % above the predicted 1.00 ms"),
+            std::string::npos)
+      << text;
+  text = textFor(microseconds(20'000));
+  EXPECT_EQ(text.find("compiled code"), std::string::npos) << text;
+  EXPECT_NE(text.find(" times the predicted 1.00 ms"), std::string::npos) << text;
+}
+
 TEST(Ledger, SaysThatADeviceIsNotCalibrated) {
   std::string text = textFor("assumed", 0.02, 0.005, 0.06);
   EXPECT_NE(text.find(" ms a step, predicted 5.00 ms to 60.0 ms: the device is not calibrated"), std::string::npos)

@@ -34,6 +34,39 @@ TEST(ProfileTable, SortsLinesAndKernels) {
   EXPECT_EQ(unknown.find("50%  h.b"), std::string::npos);
 }
 
+/// The rates are of f32 and of memory: what caches deliver, and multiply-adds of other types, may be faster.
+TEST(ProfileTable, SaysWhatTheRatesDoNotBound) {
+  Json profile = Json::parse(R"({"model": "m", "steps": 2, "seconds": 0.01, "rows": [
+    {"kind": "kernel", "name": "reduced", "flops": 800000000, "contracts": true, "read": 5000000, "written": 0,
+     "work": {"multiplies": [{"type": "bf16"}]}, "calls": 1, "seconds": 0.004},
+    {"kind": "kernel", "name": "cached", "flops": 5, "contracts": false, "read": 60000000, "written": 0, "calls": 1,
+     "seconds": 0.003},
+    {"kind": "kernel", "name": "cached_gemm", "flops": 100000000, "contracts": true, "read": 60000000, "written": 0,
+     "work": {"multiplies": [{"type": "f32"}]}, "calls": 1, "seconds": 0.002}]})");
+  std::string table = profileTable(profile, MachineLimits{100e9, 10e9});
+  EXPECT_NE(table.find("    bf16  reduced"), std::string::npos) << table;
+  EXPECT_NE(table.find("   cache  cached\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("     50%  cached_gemm"), std::string::npos) << table;
+  EXPECT_EQ(table.find("when it was measured"), std::string::npos) << table;
+}
+
+/// Of other work beside the measurement of the rate: rows that were faster show what the machine reaches.
+TEST(ProfileTable, TheFastestRowRaisesTheRate) {
+  Json profile = Json::parse(R"({"model": "m", "steps": 2, "seconds": 0.01, "rows": [
+    {"kind": "contraction", "name": "fast", "flops": 400000000, "read": 5, "written": 0, "calls": 1,
+     "seconds": 0.002},
+    {"kind": "contraction", "name": "tiny", "flops": 400000, "read": 5, "written": 0, "calls": 1, "seconds": 0.0000001},
+    {"kind": "contraction", "name": "slow", "flops": 300000000, "read": 5, "written": 0, "calls": 1,
+     "seconds": 0.003}]})");
+  std::string table = profileTable(profile, MachineLimits{150e9, 10e9});
+  EXPECT_NE(
+      table.find("reaches 200 GFLOP/s in multiply-adds of f32 (in fast; 150 when it was measured at the end) and"),
+      std::string::npos)
+      << table;
+  EXPECT_NE(table.find("    100%  fast"), std::string::npos) << table;
+  EXPECT_NE(table.find("     50%  slow"), std::string::npos) << table;
+}
+
 TEST(ProfileTable, FilesMayHaveSpacesInTheirNames) {
   Json profile = Json::parse(R"({"model": "m", "steps": 2, "seconds": 0.01, "rows": [
     {"kind": "kernel", "name": "a", "at": "my and your model.tsr:3:5", "flops": 1, "read": 1, "written": 1, "calls": 1,

@@ -1,0 +1,86 @@
+//===- MemoryBudget.cpp - a program within a given memory -----------------===//
+
+#include "tools/MemoryBudget.h"
+#include "ir/dialect/Attributes.h"
+#include "ir/program/MemorySettings.h"
+#include "runtime/machine/MachineMemory.h"
+#include "tools/Messages.h"
+#include "tools/PeakMemory.h"
+
+using namespace mlir;
+using namespace tessera;
+
+std::optional<int64_t> tessera::budgetToFind(ModuleOp module, const CommandOptions &options) {
+  MemorySettings settings = MemorySettings::of(module);
+  auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
+  int last = phaseIndex(options.compileTo.empty() ? "schedule" : options.compileTo);
+  int phase = phaseIndex("rematerialize");
+  bool isOpen = reached && phaseIndex(reached.getValue()) < phase && last >= phase;
+  return isOpen && !settings.arena ? settings.budget : std::nullopt;
+}
+
+void tessera::limitArena(ModuleOp module, int64_t bytes) {
+  MemorySettings settings = MemorySettings::of(module);
+  settings.arena = bytes;
+  settings.record(module);
+}
+
+/// The bytes of the program of a scheduled module. Prints errors.
+static FailureOr<int64_t> bytesOf(ModuleOp module, const CommandOptions &options) {
+  FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
+  if (failed(manifest)) return failure();
+  return programBytes(*manifest);
+}
+
+/// What the arena may take if the program may take `budget` bytes, as far as a scheduled module tells.
+static FailureOr<int64_t> arenaWithin(int64_t budget, ModuleOp module, const CommandOptions &options) {
+  FailureOr<int64_t> bytes = bytesOf(module, options);
+  if (failed(bytes)) return failure();
+  return module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
+}
+
+/// The program does not fit into the budget however much is recomputed.
+static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const CommandOptions &options) {
+  std::string text = options.input.path + ": --memory=" + options.memory.memory + " is " +
+                     runtime::formatBytes(budget) + ", and the least that the program takes is " +
+                     runtime::formatBytes(bytes) + "\n";
+  PeakMemory peak = peakMemory(module);
+  text +=
+      "note: where a step holds most, " + peak.pass + (peak.running.empty() ? "" : ", " + peak.running) + ", it holds";
+  for (const auto &[kind, held] : peak.kinds) text += "\n  " + runtime::formatBytes(held) + " of " + kind;
+  printError(text + "\nnote: `tessera plan --suggest` looks for a batch, a precision or a length that fits");
+  return ExitInput;
+}
+
+int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run) {
+  constexpr int mostRounds = 4;
+  CommandOptions quiet = options;
+  quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
+  std::optional<int64_t> arena;
+  for (int round = 0;; ++round) {
+    Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
+    if (arena) limitArena(*trial.module, *arena);
+    PhaseRun unseen(quiet);
+    unseen.printsWarnings = !arena;
+    if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
+    FailureOr<int64_t> bytes = bytesOf(*trial.module, quiet);
+    if (failed(bytes)) return ExitInternal;
+    if (*bytes <= budget) {
+      bool isComplete =
+          options.compileTo.empty() && options.dumpDir.empty() && options.report.empty() && !options.timing;
+      if (!isComplete) break;
+      input = std::move(trial);
+      run.hasWarned = unseen.hasWarned;
+      return ExitDone;
+    }
+    if (round == mostRounds || !arena && MemorySettings::of(*trial.module).getMode() != RematMode::Auto)
+      return refuseBudget(*trial.module, budget, *bytes, options);
+    FailureOr<int64_t> within = arenaWithin(budget, *trial.module, quiet);
+    if (failed(within)) return ExitInternal;
+    if (arena && *within >= *arena) return refuseBudget(*trial.module, budget, *bytes, options);
+    arena = within;
+  }
+  if (arena) limitArena(*input.module, *arena);
+  run.printsWarnings = false; // again
+  return runPhasesAndPredict(input, options, run);
+}

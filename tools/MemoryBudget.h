@@ -1,0 +1,27 @@
+//===- MemoryBudget.h - a program within a given memory -------------------===//
+//
+// A budget is the memory of the whole program. What it takes beside its arena (buffers of batches, the library, the
+// process itself) is known once it is planned, so the phases run more than once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_MEMORYBUDGET_H
+#define TESSERA_TOOLS_MEMORYBUDGET_H
+
+#include "tools/PhaseRun.h"
+
+namespace tessera {
+
+/// The budget of a module, if its phases up to those that the options name have yet to find what the arena may take.
+std::optional<int64_t> budgetToFind(mlir::ModuleOp module, const CommandOptions &options);
+
+/// Tells a module what its arena may take.
+void limitArena(mlir::ModuleOp module, int64_t bytes);
+
+/// Runs the phases such that the program fits into `budget` bytes: first without recomputation; if that does not fit,
+/// the phase `rematerialize` gets to know what the arena may take. Prints errors, and returns an exit status.
+int runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_MEMORYBUDGET_H
