@@ -3,6 +3,8 @@
 // 1. Find a contraction with a large result, and an axis of its rows (an axis that only one operand has).
 // 2. Collect the ops between it and the ends of the group: those with results as wide, those between two such ops, and
 //    those that read a wide value. An op that does not treat the axis as independent rows makes the group impossible.
+//    So does a contraction that `tile` will take: its matrices need no memory if it is not in chunks, and would have to
+//    be stored if it were.
 // 3. Choose the number of chunks: the most that leave a contraction the rows that it needs to run at full speed, or, if
 //    the target has memory for large ones, no more than make them small enough.
 // 4. Build the repeat: inputs with the axis are sliced, results with it are stacked, sums over it are carried. If a sum
@@ -18,6 +20,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
+#include "passes/TiledLater.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
@@ -33,7 +36,8 @@ namespace {
 /// The ops around one large result, as rows of one axis.
 class Chunk {
 public:
-  Chunk(ContractOp contract, AxisAttr axis) : contract(contract), axis(axis) {}
+  Chunk(ContractOp contract, AxisAttr axis, const DenseSet<Operation *> &tiledLater)
+      : contract(contract), axis(axis), tiledLater(tiledLater) {}
 
   /// 2. Whether the ops can work on parts of the axis.
   bool collect();
@@ -62,6 +66,7 @@ private:
 
   ContractOp contract;
   AxisAttr axis;
+  const DenseSet<Operation *> &tiledLater; ///< contractions that are not chunked
   llvm::SetVector<Operation *> ops;
   DenseSet<Operation *> towardsWide;                 ///< ops from which a wide value follows
   SmallVector<Operation *> order;                    ///< `ops` in program order
@@ -95,6 +100,7 @@ bool Chunk::isSumOverRows(Operation *op) const {
 
 /// Whether the op can be computed one range of the axis at a time: positions are independent, or summed over.
 bool Chunk::canRunInParts(Operation *op) const {
+  if (tiledLater.contains(op)) return false;
   if (isSumOverRows(op)) return true;
   bool touches = llvm::any_of(op->getOperands(), [&](Value v) { return hasAxis(v); }) ||
                  llvm::any_of(op->getResults(), [&](Value v) { return hasAxis(v); });
@@ -325,10 +331,14 @@ static int64_t chooseParts(AxisAttr axis, int64_t rows, int64_t bytes, const Chu
   return best;
 }
 
+static bool isLarge(ContractOp contract, const ChunkLimits &limits) {
+  return contract.getType().getNumBytes() >= limits.leastBytes;
+}
+
 /// 1. and 3. Returns whether the contraction was chunked.
-static bool chunk(ContractOp contract, const ChunkLimits &limits) {
+static bool chunk(ContractOp contract, const DenseSet<Operation *> &tiledLater, const ChunkLimits &limits) {
+  if (!isLarge(contract, limits)) return false;
   int64_t bytes = contract.getType().getNumBytes();
-  if (bytes < limits.leastBytes) return false;
   for (bool left : {true, false}) {
     NamedTensorType rowSide = (left ? contract.getLhs() : contract.getRhs()).getType();
     NamedTensorType otherSide = (left ? contract.getRhs() : contract.getLhs()).getType();
@@ -338,7 +348,7 @@ static bool chunk(ContractOp contract, const ChunkLimits &limits) {
     for (AxisAttr axis : contract.getType().getAxes()) {
       if (!rowSide.hasAxis(axis.getName()) || otherSide.hasAxis(axis.getName()) || axis.getSize() == 1) continue;
       int64_t parts = chooseParts(axis, rows, bytes, limits);
-      Chunk chunk(contract, axis);
+      Chunk chunk(contract, axis, tiledLater);
       if (parts == 1 || !chunk.collect()) continue;
       chunk.rewrite(parts);
       return true;
@@ -360,14 +370,19 @@ struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
       blocks.push_back(&function.getBody().front());
       function.walk([&](RepeatOp repeat) { blocks.push_back(&repeat.getBlock()); });
     }
+    auto hasLarge = [&](Block *block) {
+      return llvm::any_of(block->getOps<ContractOp>(), [&](ContractOp op) { return isLarge(op, limits); });
+    };
+    if (llvm::none_of(blocks, hasLarge)) return;
+    DenseSet<Operation *> tiledLater = contractionsTiledLater(getOperation());
     for (Block *block : blocks)
-      while (chunkOne(*block, limits)) ++resultsChunked;
+      while (chunkOne(*block, tiledLater, limits)) ++resultsChunked;
   }
 
   /// Ops in a new repeat are not considered again, so this terminates.
-  bool chunkOne(Block &block, const ChunkLimits &limits) {
+  bool chunkOne(Block &block, const DenseSet<Operation *> &tiledLater, const ChunkLimits &limits) {
     for (auto contract : block.getOps<ContractOp>())
-      if (chunk(contract, limits)) return true;
+      if (chunk(contract, tiledLater, limits)) return true;
     return false;
   }
 };

@@ -139,6 +139,9 @@ def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
     Sums over the chunked axis are accumulated in the order of the rows, as before. A chunk costs one pass over each
     carried sum; therefore chunks have enough rows for contractions to run at full speed.
 
+    Contractions that `tile` will take, as those around the scores of an attention, are in no chunk. If any result is
+    large, the pass runs the phases up to `tile` on a copy of the module to find them.
+
     Requires: canonical types, so it runs before `layout`. Ensures: each result is computed from the same sums, in the
     same order.
   }];

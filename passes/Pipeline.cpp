@@ -35,7 +35,8 @@ static constexpr Phase phases[] = {
     // and a place.
     {"optimize", [](OpPassManager &pm) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
     // After `precision` and `optimize`, which fix how large results are and what consumes them; before `layout`,
-    // which makes the axes of repeats the outermost ones.
+    // which makes the axes of repeats the outermost ones. Which results are stored is known after `tile` only; so it
+    // runs the phases up to there on a copy first.
     {"chunk", [](OpPassManager &pm) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
     // After all rewrites of algebra, which need canonical types; before `fuse`, which needs to know which contractions
     // are GEMMs, which ops are views and which axis is contiguous.
@@ -58,6 +59,10 @@ ArrayRef<llvm::StringLiteral> tessera::phaseNames() {
 int tessera::phaseIndex(StringRef phase) {
   auto it = llvm::find(phaseNames(), phase);
   return it == phaseNames().end() ? -1 : it - phaseNames().begin();
+}
+
+void tessera::addPhases(OpPassManager &pm, StringRef reached, StringRef last) {
+  for (int index = phaseIndex(reached) + 1; index <= phaseIndex(last); ++index) phases[index].addPasses(pm);
 }
 
 std::string tessera::dumpName(int index, bool withLocations) {
