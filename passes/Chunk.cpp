@@ -8,7 +8,8 @@
 // 3. Choose the number of chunks: the most that leave a contraction the rows that it needs to run at full speed, or, if
 //    the target has memory for large ones, no more than make them small enough.
 // 4. Build the repeat: inputs with the axis are sliced, results with it are stacked, sums over it are carried. If a sum
-//    is only added to an argument (the gradients of earlier micro-batches), the repeat starts there instead of at zero.
+//    is only added to an argument (the gradients of earlier micro-batches), also after other terms (the gradient of an
+//    embedding) are added to it, the repeat starts there instead of at zero.
 //
 // The bodies of repeats are treated like function bodies: with micro-batches nearly the whole step is in one.
 //
@@ -32,6 +33,12 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
+
+/// The addition of a term to an argument of the block, at which a sum can start.
+struct Accumulation {
+  AddOp add; ///< null: there is none
+  Value start, term;
+};
 
 /// The ops around one large result, as rows of one axis.
 class Chunk {
@@ -59,7 +66,8 @@ private:
   bool hasValidResults();
   NamedTensorType part(NamedTensorType type) const;
   static NamedTensorType typeOfSum(Value sum);
-  static AddOp soleAddition(Value sum);
+  static Accumulation accumulationOf(Value sum);
+  SmallVector<Accumulation> findAccumulations() const;
   void findBoundary();
   std::string freshAxisName() const;
   void fillBody(RepeatOp repeat);
@@ -232,13 +240,29 @@ NamedTensorType Chunk::typeOfSum(Value sum) {
   return type.withElementType(Float32Type::get(type.getContext()));
 }
 
-/// The addition to an argument of the block that is the only use of a sum, where the repeat can begin with the
-/// argument.
-AddOp Chunk::soleAddition(Value sum) {
-  auto add = sum.hasOneUse() ? dyn_cast<AddOp>(*sum.user_begin()) : AddOp();
-  if (!add || add.getType() != typeOfSum(sum)) return {};
-  Value other = add.getLhs() == sum ? add.getRhs() : add.getLhs();
-  return isa<BlockArgument>(other) && other.getType() == add.getType() ? add : AddOp();
+/// If all that a sum is used for is to be added to an argument of the block, perhaps after other terms are added to it:
+/// that addition. The repeat can begin with the argument.
+Accumulation Chunk::accumulationOf(Value sum) {
+  Value term = sum;
+  while (true) {
+    auto add = term.hasOneUse() ? dyn_cast<AddOp>(*term.user_begin()) : AddOp();
+    if (!add || add.getType() != typeOfSum(sum)) return {};
+    Value other = add.getLhs() == term ? add.getRhs() : add.getLhs();
+    if (other.getType() != add.getType()) return {};
+    if (isa<BlockArgument>(other)) return {add, other, term};
+    term = add.getResult();
+  }
+}
+
+/// One for each sum. Two sums that are added to each other begin with an argument only once.
+SmallVector<Accumulation> Chunk::findAccumulations() const {
+  SmallVector<Accumulation> found;
+  for (Value sum : sums) {
+    Accumulation next = accumulationOf(sum);
+    bool isTaken = llvm::any_of(found, [&](const Accumulation &other) { return next.add && other.add == next.add; });
+    found.push_back(isTaken ? Accumulation() : next);
+  }
+  return found;
 }
 
 /// "AXIS_chunk", or longer where a value of the model has an axis of that name or is inside a repeat along one.
@@ -275,12 +299,10 @@ void Chunk::rewrite(int64_t parts) {
   b.setLoc(contract.getLoc());
   SmallVector<Value> carriedIn, slicedIn;
   SmallVector<Type> types;
-  SmallVector<AddOp> additions = llvm::map_to_vector(sums, soleAddition);
-  for (auto [sum, add] : llvm::zip(sums, additions)) {
+  SmallVector<Accumulation> accumulations = findAccumulations();
+  for (auto [sum, accumulation] : llvm::zip(sums, accumulations)) {
     types.push_back(typeOfSum(sum));
-    carriedIn.push_back(!add                  ? b.constant(0, typeOfSum(sum))
-                        : add.getLhs() == sum ? Value(add.getRhs())
-                                              : Value(add.getLhs()));
+    carriedIn.push_back(accumulation.add ? accumulation.start : b.constant(0, typeOfSum(sum)));
   }
   for (Value input : sliced) slicedIn.push_back(b.split(input, axis.getName(), {partAxis, restAxis}));
   for (Value row : rows) types.push_back(b.withAxis(part(tensorType(row)), partAxis));
@@ -289,12 +311,9 @@ void Chunk::rewrite(int64_t parts) {
   copyUserName(contract, repeat);
   fillBody(repeat);
   unsigned next = 0;
-  for (auto [sum, add] : llvm::zip(sums, additions)) {
-    Value result = repeat->getResult(next++);
-    if (add)
-      add.replaceAllUsesWith(result), add.erase();
-    else
-      sum.replaceAllUsesWith(b.cast(result, tensorType(sum).getElementType()));
+  for (auto [sum, accumulation] : llvm::zip(sums, accumulations)) {
+    if (AddOp add = accumulation.add) add.replaceAllUsesWith(accumulation.term), add.erase();
+    sum.replaceAllUsesWith(b.cast(repeat->getResult(next++), tensorType(sum).getElementType()));
   }
   for (Value row : rows)
     row.replaceAllUsesExcept(b.merge(repeat->getResult(next), {partAxis.getName(), axis.getName()}, axis.getName()),

@@ -37,6 +37,7 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
     foldSources(module);
     sinkWideningCasts(module);
     expandSmallContractions(module);
+    accumulateInRepeats(module);
     absorbAdditions(module);
     absorbRoundings(module);
     absorbResiduals(module);

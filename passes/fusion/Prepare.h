@@ -16,6 +16,10 @@ void expandSmallContractions(mlir::ModuleOp module);
 /// Splits reductions of many elements to few results in two, so that the first one has enough independent sums.
 void splitLargeReductions(mlir::ModuleOp module);
 
+/// Moves the addition of a stacked result to an accumulator into the repeat, where the contraction that computes a slot
+/// of the stack adds to a slot of the accumulator.
+void accumulateInRepeats(mlir::ModuleOp module);
+
 /// Moves additions into contractions: accumulators and other contractions become `init`; operands that vary along N
 /// only become `bias`, in the type in which the target's library adds it. A contraction or an accumulator becomes the
 /// `init` of a scatter.
