@@ -234,8 +234,8 @@ def FusePass : Tsr_ModulePass<"tsr-fuse"> {
 
     Contractions take in what a GEMM can do besides: accumulation into an operand, a bias, rounding of the result, and
     on a GPU GELU and its gradient. The operand may be a slot of a stack: sums of stacked gradients are computed in the
-    repeat that computes the gradients. Contractions that are no GEMMs become a multiplication and a sum. Reductions of many
-    elements to few results are split in two by shape alone, so that the first one is parallel and the order of
+    repeat that computes the gradients. Contractions that are no GEMMs become a multiplication and a sum. Reductions of
+    many elements to few results are split in two by shape alone, so that the first one is parallel and the order of
     summation is fixed. Ops that cost little (`isRecomputed` in `passes/fusion/Groups.h`) are recomputed in each kernel
     that uses them. `tsr.seed` becomes a constant.
 
