@@ -43,6 +43,7 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
     absorbResiduals(module);
     absorbGelus(module);
     splitLargeReductions(module);
+    separateEarlySums(module);
     separateStoredConstants(module);
     inheritStepPasses(module); // of the ops that are new
     SmallVector<Block *> blocks;

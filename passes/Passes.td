@@ -237,7 +237,8 @@ def FusePass : Tsr_ModulePass<"tsr-fuse"> {
     repeat that computes the gradients. Contractions that are no GEMMs become a multiplication and a sum. Reductions of
     many elements to few results are split in two by shape alone, so that the first one is parallel and the order of
     summation is fixed. Ops that cost little (`isRecomputed` in `passes/fusion/Groups.h`) are recomputed in each kernel
-    that uses them. `tsr.seed` becomes a constant.
+    that uses them. So are the squares of a gradient that both a norm and an update read: what waits for the norm is in
+    a later kernel, and nothing of it is stored before (`passes/fusion/EarlySums.cpp`). `tsr.seed` becomes a constant.
 
     Requires: `layout`. Ensures: every op of a block is a kernel that satisfies the rules of docs/ir.md, a contraction
     that `describeGemm` describes, a repeat, a view or the terminator. There is no `tsr.seed`. Equal kernels have one

@@ -25,6 +25,10 @@ void accumulateInRepeats(mlir::ModuleOp module);
 /// `init` of a scatter.
 void absorbAdditions(mlir::ModuleOp module);
 
+/// Where pointwise ops read the operand of a sum, and lead to ops that wait for the sum in another kernel: clones what
+/// computes the operand, so that the sum runs alone and the pointwise ops run where nothing of them must be stored.
+void separateEarlySums(mlir::ModuleOp module);
+
 /// Changes the result type of a contraction whose only use is a rounding to its operands' type.
 void absorbRoundings(mlir::ModuleOp module);
 
