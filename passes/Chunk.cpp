@@ -3,10 +3,13 @@
 // 1. Find a contraction with a large result, and an axis of its rows (an axis that only one operand has).
 // 2. Collect the ops between it and the ends of the group: those with results as wide, those between two such ops, and
 //    those that read a wide value. An op that does not treat the axis as independent rows makes the group impossible.
+//    So does a contraction that `tile` will take: its matrices need no memory if it is not in chunks, and would have to
+//    be stored if it were.
 // 3. Choose the number of chunks: the most that leave a contraction the rows that it needs to run at full speed, or, if
 //    the target has memory for large ones, no more than make them small enough.
 // 4. Build the repeat: inputs with the axis are sliced, results with it are stacked, sums over it are carried. If a sum
-//    is only added to an argument (the gradients of earlier micro-batches), the repeat starts there instead of at zero.
+//    is only added to an argument (the gradients of earlier micro-batches), also after other terms (the gradient of an
+//    embedding) are added to it, the repeat starts there instead of at zero.
 //
 // The bodies of repeats are treated like function bodies: with micro-batches nearly the whole step is in one.
 //
@@ -18,6 +21,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
+#include "passes/TiledLater.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
@@ -30,10 +34,17 @@ using namespace tessera;
 
 namespace {
 
+/// The addition of a term to an argument of the block, at which a sum can start.
+struct Accumulation {
+  AddOp add; ///< null: there is none
+  Value start, term;
+};
+
 /// The ops around one large result, as rows of one axis.
 class Chunk {
 public:
-  Chunk(ContractOp contract, AxisAttr axis) : contract(contract), axis(axis) {}
+  Chunk(ContractOp contract, AxisAttr axis, const DenseSet<Operation *> &tiledLater)
+      : contract(contract), axis(axis), tiledLater(tiledLater) {}
 
   /// 2. Whether the ops can work on parts of the axis.
   bool collect();
@@ -55,13 +66,15 @@ private:
   bool hasValidResults();
   NamedTensorType part(NamedTensorType type) const;
   static NamedTensorType typeOfSum(Value sum);
-  static AddOp soleAddition(Value sum);
+  static Accumulation accumulationOf(Value sum);
+  SmallVector<Accumulation> findAccumulations() const;
   void findBoundary();
   std::string freshAxisName() const;
   void fillBody(RepeatOp repeat);
 
   ContractOp contract;
   AxisAttr axis;
+  const DenseSet<Operation *> &tiledLater; ///< contractions that are not chunked
   llvm::SetVector<Operation *> ops;
   DenseSet<Operation *> towardsWide;                 ///< ops from which a wide value follows
   SmallVector<Operation *> order;                    ///< `ops` in program order
@@ -95,6 +108,7 @@ bool Chunk::isSumOverRows(Operation *op) const {
 
 /// Whether the op can be computed one range of the axis at a time: positions are independent, or summed over.
 bool Chunk::canRunInParts(Operation *op) const {
+  if (tiledLater.contains(op)) return false;
   if (isSumOverRows(op)) return true;
   bool touches = llvm::any_of(op->getOperands(), [&](Value v) { return hasAxis(v); }) ||
                  llvm::any_of(op->getResults(), [&](Value v) { return hasAxis(v); });
@@ -226,13 +240,29 @@ NamedTensorType Chunk::typeOfSum(Value sum) {
   return type.withElementType(Float32Type::get(type.getContext()));
 }
 
-/// The addition to an argument of the block that is the only use of a sum, where the repeat can begin with the
-/// argument.
-AddOp Chunk::soleAddition(Value sum) {
-  auto add = sum.hasOneUse() ? dyn_cast<AddOp>(*sum.user_begin()) : AddOp();
-  if (!add || add.getType() != typeOfSum(sum)) return {};
-  Value other = add.getLhs() == sum ? add.getRhs() : add.getLhs();
-  return isa<BlockArgument>(other) && other.getType() == add.getType() ? add : AddOp();
+/// If all that a sum is used for is to be added to an argument of the block, perhaps after other terms are added to it:
+/// that addition. The repeat can begin with the argument.
+Accumulation Chunk::accumulationOf(Value sum) {
+  Value term = sum;
+  while (true) {
+    auto add = term.hasOneUse() ? dyn_cast<AddOp>(*term.user_begin()) : AddOp();
+    if (!add || add.getType() != typeOfSum(sum)) return {};
+    Value other = add.getLhs() == term ? add.getRhs() : add.getLhs();
+    if (other.getType() != add.getType()) return {};
+    if (isa<BlockArgument>(other)) return {add, other, term};
+    term = add.getResult();
+  }
+}
+
+/// One for each sum. Two sums that are added to each other begin with an argument only once.
+SmallVector<Accumulation> Chunk::findAccumulations() const {
+  SmallVector<Accumulation> found;
+  for (Value sum : sums) {
+    Accumulation next = accumulationOf(sum);
+    bool isTaken = llvm::any_of(found, [&](const Accumulation &other) { return next.add && other.add == next.add; });
+    found.push_back(isTaken ? Accumulation() : next);
+  }
+  return found;
 }
 
 /// "AXIS_chunk", or longer where a value of the model has an axis of that name or is inside a repeat along one.
@@ -269,12 +299,10 @@ void Chunk::rewrite(int64_t parts) {
   b.setLoc(contract.getLoc());
   SmallVector<Value> carriedIn, slicedIn;
   SmallVector<Type> types;
-  SmallVector<AddOp> additions = llvm::map_to_vector(sums, soleAddition);
-  for (auto [sum, add] : llvm::zip(sums, additions)) {
+  SmallVector<Accumulation> accumulations = findAccumulations();
+  for (auto [sum, accumulation] : llvm::zip(sums, accumulations)) {
     types.push_back(typeOfSum(sum));
-    carriedIn.push_back(!add                  ? b.constant(0, typeOfSum(sum))
-                        : add.getLhs() == sum ? Value(add.getRhs())
-                                              : Value(add.getLhs()));
+    carriedIn.push_back(accumulation.add ? accumulation.start : b.constant(0, typeOfSum(sum)));
   }
   for (Value input : sliced) slicedIn.push_back(b.split(input, axis.getName(), {partAxis, restAxis}));
   for (Value row : rows) types.push_back(b.withAxis(part(tensorType(row)), partAxis));
@@ -283,12 +311,9 @@ void Chunk::rewrite(int64_t parts) {
   copyUserName(contract, repeat);
   fillBody(repeat);
   unsigned next = 0;
-  for (auto [sum, add] : llvm::zip(sums, additions)) {
-    Value result = repeat->getResult(next++);
-    if (add)
-      add.replaceAllUsesWith(result), add.erase();
-    else
-      sum.replaceAllUsesWith(b.cast(result, tensorType(sum).getElementType()));
+  for (auto [sum, accumulation] : llvm::zip(sums, accumulations)) {
+    if (AddOp add = accumulation.add) add.replaceAllUsesWith(accumulation.term), add.erase();
+    sum.replaceAllUsesWith(b.cast(repeat->getResult(next++), tensorType(sum).getElementType()));
   }
   for (Value row : rows)
     row.replaceAllUsesExcept(b.merge(repeat->getResult(next), {partAxis.getName(), axis.getName()}, axis.getName()),
@@ -325,10 +350,14 @@ static int64_t chooseParts(AxisAttr axis, int64_t rows, int64_t bytes, const Chu
   return best;
 }
 
+static bool isLarge(ContractOp contract, const ChunkLimits &limits) {
+  return contract.getType().getNumBytes() >= limits.leastBytes;
+}
+
 /// 1. and 3. Returns whether the contraction was chunked.
-static bool chunk(ContractOp contract, const ChunkLimits &limits) {
+static bool chunk(ContractOp contract, const DenseSet<Operation *> &tiledLater, const ChunkLimits &limits) {
+  if (!isLarge(contract, limits)) return false;
   int64_t bytes = contract.getType().getNumBytes();
-  if (bytes < limits.leastBytes) return false;
   for (bool left : {true, false}) {
     NamedTensorType rowSide = (left ? contract.getLhs() : contract.getRhs()).getType();
     NamedTensorType otherSide = (left ? contract.getRhs() : contract.getLhs()).getType();
@@ -338,7 +367,7 @@ static bool chunk(ContractOp contract, const ChunkLimits &limits) {
     for (AxisAttr axis : contract.getType().getAxes()) {
       if (!rowSide.hasAxis(axis.getName()) || otherSide.hasAxis(axis.getName()) || axis.getSize() == 1) continue;
       int64_t parts = chooseParts(axis, rows, bytes, limits);
-      Chunk chunk(contract, axis);
+      Chunk chunk(contract, axis, tiledLater);
       if (parts == 1 || !chunk.collect()) continue;
       chunk.rewrite(parts);
       return true;
@@ -360,14 +389,19 @@ struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
       blocks.push_back(&function.getBody().front());
       function.walk([&](RepeatOp repeat) { blocks.push_back(&repeat.getBlock()); });
     }
+    auto hasLarge = [&](Block *block) {
+      return llvm::any_of(block->getOps<ContractOp>(), [&](ContractOp op) { return isLarge(op, limits); });
+    };
+    if (llvm::none_of(blocks, hasLarge)) return;
+    DenseSet<Operation *> tiledLater = contractionsTiledLater(getOperation());
     for (Block *block : blocks)
-      while (chunkOne(*block, limits)) ++resultsChunked;
+      while (chunkOne(*block, tiledLater, limits)) ++resultsChunked;
   }
 
   /// Ops in a new repeat are not considered again, so this terminates.
-  bool chunkOne(Block &block, const ChunkLimits &limits) {
+  bool chunkOne(Block &block, const DenseSet<Operation *> &tiledLater, const ChunkLimits &limits) {
     for (auto contract : block.getOps<ContractOp>())
-      if (chunk(contract, limits)) return true;
+      if (chunk(contract, tiledLater, limits)) return true;
     return false;
   }
 };

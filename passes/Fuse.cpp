@@ -37,11 +37,13 @@ struct FusePass : tessera::impl::FusePassBase<FusePass> {
     foldSources(module);
     sinkWideningCasts(module);
     expandSmallContractions(module);
+    accumulateInRepeats(module);
     absorbAdditions(module);
     absorbRoundings(module);
     absorbResiduals(module);
     absorbGelus(module);
     splitLargeReductions(module);
+    separateEarlySums(module);
     separateStoredConstants(module);
     inheritStepPasses(module); // of the ops that are new
     SmallVector<Block *> blocks;

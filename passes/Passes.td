@@ -139,6 +139,9 @@ def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
     Sums over the chunked axis are accumulated in the order of the rows, as before. A chunk costs one pass over each
     carried sum; therefore chunks have enough rows for contractions to run at full speed.
 
+    Contractions that `tile` will take, as those around the scores of an attention, are in no chunk. If any result is
+    large, the pass runs the phases up to `tile` on a copy of the module to find them.
+
     Requires: canonical types, so it runs before `layout`. Ensures: each result is computed from the same sums, in the
     same order.
   }];
@@ -230,10 +233,12 @@ def FusePass : Tsr_ModulePass<"tsr-fuse"> {
     ```
 
     Contractions take in what a GEMM can do besides: accumulation into an operand, a bias, rounding of the result, and
-    on a GPU GELU and its gradient. Contractions that are no GEMMs become a multiplication and a sum. Reductions of many
-    elements to few results are split in two by shape alone, so that the first one is parallel and the order of
+    on a GPU GELU and its gradient. The operand may be a slot of a stack: sums of stacked gradients are computed in the
+    repeat that computes the gradients. Contractions that are no GEMMs become a multiplication and a sum. Reductions of
+    many elements to few results are split in two by shape alone, so that the first one is parallel and the order of
     summation is fixed. Ops that cost little (`isRecomputed` in `passes/fusion/Groups.h`) are recomputed in each kernel
-    that uses them. `tsr.seed` becomes a constant.
+    that uses them. So are the squares of a gradient that both a norm and an update read: what waits for the norm is in
+    a later kernel, and nothing of it is stored before (`passes/fusion/EarlySums.cpp`). `tsr.seed` becomes a constant.
 
     Requires: `layout`. Ensures: every op of a block is a kernel that satisfies the rules of docs/ir.md, a contraction
     that `describeGemm` describes, a repeat, a view or the terminator. There is no `tsr.seed`. Equal kernels have one

@@ -21,44 +21,39 @@ struct Phase {
 /// The pipeline. `parse` is the frontend's work; a module enters after any phase. What each pass does is in Passes.td;
 /// the comments here say why it runs at this point.
 static constexpr Phase phases[] = {
-    {"parse", [](OpPassManager &, const PipelineOptions &) {}},
+    {"parse", [](auto &, auto &) {}},
     // Before `differentiate`: composites have better adjoints than the primitive ops that they are raised from.
-    {"simplify", [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createSimplifyPass()); }},
+    {"simplify", [](auto &pm, auto &) { pm.addPass(createSimplifyPass()); }},
     // On the simplified forward pass, so that no dead op is differentiated; before `precision`, whose decisions cover
     // both halves of the step. It leaves zeros, duplicates and unused values, which `simplify` removes.
     {"differentiate",
-     [](OpPassManager &pm, const PipelineOptions &) {
-       pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass());
-     }},
+     [](auto &pm, auto &) { pm.addPass(createDifferentiatePass()), pm.addPass(createSimplifyPass()); }},
     // After `differentiate`, so that the backward pass reads the same rounded values as the forward pass. Before
     // `optimize`: `tsr.clip` and `tsr.update` say which gradients belong to parameters and stay in f32.
-    {"precision", [](OpPassManager &pm,
-                     const PipelineOptions &) { pm.addPass(createPrecisionPass()), pm.addPass(createSimplifyPass()); }},
+    {"precision", [](auto &pm, auto &) { pm.addPass(createPrecisionPass()), pm.addPass(createSimplifyPass()); }},
     // Before `chunk` and `fuse`: updates are elementwise chains to be fused, and the state that they add needs a layout
     // and a place.
-    {"optimize", [](OpPassManager &pm,
-                    const PipelineOptions &) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
+    {"optimize", [](auto &pm, auto &) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
     // After `precision` and `optimize`, which fix how large results are and what consumes them; before `layout`,
-    // which makes the axes of repeats the outermost ones.
-    {"chunk", [](OpPassManager &pm,
-                 const PipelineOptions &) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
+    // which makes the axes of repeats the outermost ones. Which results are stored is known after `tile` only; so it
+    // runs the phases up to there on a copy first.
+    {"chunk", [](auto &pm, auto &) { pm.addPass(createChunkPass()), pm.addPass(createSimplifyPass()); }},
     // After all rewrites of algebra, which need canonical types; before `fuse`, which needs to know which contractions
     // are GEMMs, which ops are views and which axis is contiguous.
     // `join` is a part of it: it needs canonical types, and only `layout` can put the parts of a joined value in place.
-    {"layout",
-     [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createJoinPass()), pm.addPass(createLayoutPass()); }},
+    {"layout", [](auto &pm, auto &) { pm.addPass(createJoinPass()), pm.addPass(createLayoutPass()); }},
     // Before `tile` and `schedule`, which treat kernels and GEMMs as units.
-    {"fuse", [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createFusePass()); }},
+    {"fuse", [](auto &pm, auto &) { pm.addPass(createFusePass()); }},
     // After `fuse`: a tiled op consists of whole kernels and GEMMs. Before `schedule`: matrices inside it need no
     // place.
-    {"tile", [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createTilePass()); }},
+    {"tile", [](auto &pm, auto &) { pm.addPass(createTilePass()); }},
     // After `tile`: now it is known what is stored. Before `schedule`, which places what remains.
     {"rematerialize",
      [](OpPassManager &pm, const PipelineOptions &options) {
        pm.addPass(createRematerializePass(RematerializePassOptions{options.threads, options.findsFrontier}));
      }},
     // Last: only now is it known which values are stored. Code generation decides nothing that changes memory.
-    {"schedule", [](OpPassManager &pm, const PipelineOptions &) { pm.addPass(createSchedulePass()); }},
+    {"schedule", [](auto &pm, auto &) { pm.addPass(createSchedulePass()); }},
 };
 
 ArrayRef<llvm::StringLiteral> tessera::phaseNames() {
@@ -69,6 +64,10 @@ ArrayRef<llvm::StringLiteral> tessera::phaseNames() {
 int tessera::phaseIndex(StringRef phase) {
   auto it = llvm::find(phaseNames(), phase);
   return it == phaseNames().end() ? -1 : it - phaseNames().begin();
+}
+
+void tessera::addPhases(OpPassManager &pm, StringRef reached, StringRef last) {
+  for (int index = phaseIndex(reached) + 1; index <= phaseIndex(last); ++index) phases[index].addPasses(pm, {});
 }
 
 std::string tessera::dumpName(int index, bool withLocations) {

@@ -4,6 +4,7 @@
 #define TESSERA_PASSES_PIPELINE_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "passes/OutputFile.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -28,6 +29,9 @@ struct PipelineOptions {
 
 /// What the dump of a phase is called: `07-fuse.mlir`, or `07-fuse.loc.mlir` for the one with source locations.
 std::string dumpName(int index, bool withLocations);
+
+/// Adds the passes of the phases after `reached`, up to `last`, without their verify passes.
+void addPhases(mlir::OpPassManager &pm, llvm::StringRef reached, llvm::StringRef last);
 
 /// Runs the phases after the one the module's `tsr.phase` names, each followed by its verify pass.
 llvm::LogicalResult runPipeline(mlir::ModuleOp module, const PipelineOptions &options);

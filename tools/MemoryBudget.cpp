@@ -26,7 +26,7 @@ void tessera::limitArena(ModuleOp module, int64_t bytes) {
 }
 
 /// The bytes of the program of a scheduled module. Prints errors.
-static FailureOr<int64_t> bytesOf(ModuleOp module, const CommandOptions &options) {
+static FailureOr<int64_t> plannedProgramBytes(ModuleOp module, const CommandOptions &options) {
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
   if (failed(manifest)) return failure();
   return programBytes(*manifest);
@@ -34,7 +34,7 @@ static FailureOr<int64_t> bytesOf(ModuleOp module, const CommandOptions &options
 
 /// What the arena may take if the program may take `budget` bytes, as far as a scheduled module tells.
 static FailureOr<int64_t> arenaWithin(int64_t budget, ModuleOp module, const CommandOptions &options) {
-  FailureOr<int64_t> bytes = bytesOf(module, options);
+  FailureOr<int64_t> bytes = plannedProgramBytes(module, options);
   if (failed(bytes)) return failure();
   return module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
 }
@@ -63,7 +63,7 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
     PhaseRun unseen(quiet);
     unseen.printsWarnings = !arena;
     if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
-    FailureOr<int64_t> bytes = bytesOf(*trial.module, quiet);
+    FailureOr<int64_t> bytes = plannedProgramBytes(*trial.module, quiet);
     if (failed(bytes)) return ExitInternal;
     if (*bytes <= budget) {
       bool isComplete =

@@ -16,10 +16,18 @@ void expandSmallContractions(mlir::ModuleOp module);
 /// Splits reductions of many elements to few results in two, so that the first one has enough independent sums.
 void splitLargeReductions(mlir::ModuleOp module);
 
+/// Moves the addition of a stacked result to an accumulator into the repeat, where the contraction that computes a slot
+/// of the stack adds to a slot of the accumulator.
+void accumulateInRepeats(mlir::ModuleOp module);
+
 /// Moves additions into contractions: accumulators and other contractions become `init`; operands that vary along N
 /// only become `bias`, in the type in which the target's library adds it. A contraction or an accumulator becomes the
 /// `init` of a scatter.
 void absorbAdditions(mlir::ModuleOp module);
+
+/// Where pointwise ops read the operand of a sum, and lead to ops that wait for the sum in another kernel: clones what
+/// computes the operand, so that the sum runs alone and the pointwise ops run where nothing of them must be stored.
+void separateEarlySums(mlir::ModuleOp module);
 
 /// Changes the result type of a contraction whose only use is a rounding to its operands' type.
 void absorbRoundings(mlir::ModuleOp module);

@@ -59,3 +59,30 @@ bool tessera::mayTakeStorage(Operation *op, Value dying, Value made) {
   }
   return false;
 }
+
+/// Whether all ops that read `argument`, also through views, precede `op` or are `op`.
+static bool isReadUntil(Value argument, Operation *op) {
+  return llvm::all_of(argument.getUsers(), [&](Operation *user) {
+    if (isStorageView(user)) return isReadUntil(user->getResult(0), op);
+    return user->getBlock() == op->getBlock() && (user == op || user->isBeforeInBlock(op));
+  });
+}
+
+bool tessera::mayTakeSlots(RepeatOp repeat, Value dying, Value made) {
+  SmallVector<unsigned> operands = operandsIn(repeat, dying);
+  unsigned carried = repeat.getCarried().size();
+  auto stack = dyn_cast<OpResult>(made);
+  if (!stack || stack.getOwner() != repeat || stack.getResultNumber() < carried || operands.size() != 1) return false;
+  unsigned operand = operands.front();
+  bool isSliced = operand >= carried && operand < carried + repeat.getSliced().size();
+  if (!isSliced || repeat->getOperand(operand).getType() != made.getType() || !coversRoot(repeat->getOperand(operand)))
+    return false;
+  Value argument = repeat.getSlicedArgs()[operand - carried];
+  Value yielded = repeat.getYield().getValues()[stack.getResultNumber()], slot = viewRoot(yielded);
+  Operation *writer = slot.getDefiningOp();
+  if (!writer || writer->getBlock() != &repeat.getBlock() || !coversRoot(yielded)) return false;
+  if (!isReadUntil(argument, writer) || isReadInLaunch(argument, writer)) return false;
+  bool isRead = !operandsIn(writer, argument).empty();
+  auto inner = dyn_cast<RepeatOp>(writer);
+  return !isRead || mayTakeStorage(writer, argument, slot) || (inner && mayTakeSlots(inner, argument, slot));
+}

@@ -13,6 +13,10 @@ namespace tessera {
 /// launch may read it.
 bool mayTakeStorage(mlir::Operation *op, mlir::Value dying, mlir::Value made);
 
+/// The same slot by slot: whether the stack `made` of a repeat may be the storage of `dying`, which the repeat slices
+/// and which has the same slots. Each iteration must write its slot after it has read it.
+bool mayTakeSlots(RepeatOp repeat, mlir::Value dying, mlir::Value made);
+
 /// Whether the kernel may write result `result` over operand `operand`.
 bool mayWriteOver(KernelOp kernel, unsigned operand, unsigned result);
 

@@ -7,7 +7,7 @@
 //    b. an operand that dies in an op gets the cell of a result that may overwrite it; a contraction's `init` must;
 //    c. a repeat puts its carried operand, argument, yielded value and result into one cell; the producer of a stacked
 //       result writes into its slot; a carried value that is also stacked moves from slot to slot of a stack that is
-//       one slot longer.
+//       one slot longer; a stack may take the storage of an operand that is sliced, slot by slot.
 //    d. the operands of a join go into parts of its result's cell.
 // 4. Small stacks that a loop empties while it fills a large one share a buffer, with a part of each in a slot, so that
 //    the freed range is large enough for a slot of the large one.
@@ -94,18 +94,24 @@ bool StoragePlan::tryEnter(Value value, int cell) {
   Value root = viewRoot(value);
   if (hasCell(root)) return cellOf.lookup(root) == cell && coversRoot(value);
   if (!root.getDefiningOp() || !coversRoot(value) || bytesOf(root) != cells[cell].bytes || joinOf(root)) return false;
-  int start = line.definition(root), end = line.lastUse(root);
-  for (Segment other : cells[cell].segments) {
-    if (other.end < start || end < other.start) continue;
-    // Within an op, one may take over from the other.
-    if (other.end == start && mayTakeStorage(root.getDefiningOp(), other.value, root)) continue;
-    Operation *maker = other.value.getDefiningOp();
-    if (!maker) maker = other.value.getParentBlock()->getParentOp();
-    if (other.start == end && mayTakeStorage(maker, root, other.value)) continue;
-    return false;
+  Segment own{line.definition(root), line.lastUse(root), root};
+  for (const Segment &other : cells[cell].segments) {
+    if (other.end < own.start || own.end < other.start) continue;
+    if (!takesOver(own, other) && !takesOver(other, own)) return false;
   }
   enter(root, cell);
   return true;
+}
+
+/// Within an op, one value may take over from another.
+bool StoragePlan::takesOver(const Segment &made, const Segment &dying) const {
+  Value value = made.value;
+  Operation *maker = value.getDefiningOp();
+  if (!maker) maker = value.getParentBlock()->getParentOp();
+  if (dying.end == made.start && mayTakeStorage(maker, dying.value, value)) return true;
+  auto repeat = dyn_cast<RepeatOp>(maker);
+  return repeat && dying.end == line.endOf(repeat) && made.start == line.at(repeat) &&
+         mayTakeSlots(repeat, dying.value, value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,6 +206,8 @@ void StoragePlan::placeRepeat(RepeatOp repeat) {
       done[i] = done[stacked] = true;
   for (unsigned i = 0; i < repeat.getNumResults(); ++i)
     if (!done[i]) i < carriedCount ? placeCarried(repeat, i) : placeStacked(repeat, i);
+  for (unsigned i = carriedCount; i < repeat.getNumResults(); ++i)
+    if (!done[i]) placeSlotsTaken(repeat, i);
   placeBlock(repeat.getBlock());
 }
 
@@ -255,6 +263,36 @@ void StoragePlan::placeStacked(RepeatOp repeat, unsigned i) {
   Cell slot = cells[cellOf.lookup(stack)];
   int64_t bytes = bytesOf(root);
   enter(root, newCell(slot.buffer, slot.offset, withStride(slot.strides, repeatDepth(repeat), bytes), bytes));
+}
+
+/// The value that a repeat stacks as `stack`.
+static Value slotOf(OpResult stack) {
+  return viewRoot(cast<RepeatOp>(stack.getOwner()).getYield().getValues()[stack.getResultNumber()]);
+}
+
+/// Whether the contractions that compute `slot`, perhaps slot by slot, add to the argument, so that both must have one
+/// place.
+static bool addsTo(Value slot, Value argument) {
+  if (auto contract = slot.getDefiningOp<ContractOp>()) return contract.getInit() == argument;
+  auto repeat = slot.getDefiningOp<RepeatOp>();
+  if (!repeat || cast<OpResult>(slot).getResultNumber() < repeat.getCarried().size()) return false;
+  return llvm::any_of(llvm::zip(repeat.getSliced(), repeat.getSlicedArgs()), [&](auto inner) {
+    return std::get<0>(inner) == argument && addsTo(slotOf(cast<OpResult>(slot)), std::get<1>(inner));
+  });
+}
+
+/// If a stack is where an operand is that the repeat slices, the slots are too. The operand of contractions that add to
+/// its slots goes where the stack is.
+void StoragePlan::placeSlotsTaken(RepeatOp repeat, unsigned i) {
+  OpResult stack = repeat->getResult(i);
+  Value slot = slotOf(stack);
+  if (!hasCell(slot)) return;
+  for (auto [operand, argument] : llvm::zip(repeat.getSliced(), repeat.getSlicedArgs())) {
+    Value root = viewRoot(operand);
+    if (!mayTakeSlots(repeat, root, stack)) continue;
+    if (!hasCell(root) && addsTo(slot, argument)) tryEnter(operand, cellOf.lookup(stack));
+    if (hasCell(root) && cellOf.lookup(root) == cellOf.lookup(stack)) enter(argument, cellOf.lookup(slot));
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -79,6 +79,7 @@ private:
   void placeCarried(RepeatOp repeat, unsigned carried);
   bool placeCarriedStack(RepeatOp repeat, unsigned carried, unsigned stacked);
   void placeStacked(RepeatOp repeat, unsigned stacked);
+  void placeSlotsTaken(RepeatOp repeat, unsigned stacked);
   void noteStacks();
   void noteEmptied(RepeatOp repeat, int loop);
   void noteFilled(RepeatOp repeat, int loop);
@@ -93,6 +94,8 @@ private:
   /// Puts a value into a cell without asking.
   void enter(mlir::Value root, int cell);
   void extend(int buffer, int start, int end);
+  /// Whether `made` may be where `dying` is, whose lifetimes meet.
+  bool takesOver(const Segment &made, const Segment &dying) const;
   /// Puts an op's result into a cell if nothing that lives there meanwhile forbids it.
   bool tryEnter(mlir::Value value, int cell);
   bool hasCell(mlir::Value root) const { return cellOf.count(root); }

@@ -1,6 +1,8 @@
 // RUN: tessera-opt %s --tsr-chunk | FileCheck %s --check-prefixes=CHECK,SPEED
 // RUN: sed 's/tsr.target = "cuda"/tsr.target = "cuda", tsr.prefer = "memory"/' %s | tessera-opt --tsr-chunk | FileCheck %s --check-prefixes=CHECK,MEMORY
+// RUN: sed 's/tsr.target = "cuda"/tsr.target = "cuda", tsr.device = {name = "h100", memory = 16777216 : i64}/' %s | tessera-opt --tsr-chunk | FileCheck %s --check-prefixes=CHECK,SPEED
 
+// How much memory the device has changes nothing.
 // On a GPU a result of up to 4 GiB is computed at once, and a larger one in no more chunks than make them that small. Where memory is
 // preferred there are as many as leave each 8192 rows.
 

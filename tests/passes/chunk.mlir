@@ -113,3 +113,41 @@ module attributes {tsr.axes = ["micro", "batch", "vocab", "embed"], tsr.phase = 
     return %sum, %all : !tsr.tensor<[vocab: 5, embed: 3], f32>, !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>
   }
 }
+
+// -----
+
+// Other terms may be added to the sum before it is added to the carried value: the repeat starts there too. Of two sums that are added to
+// each other one starts at the carried value.
+!x = !tsr.tensor<[micro: 2, batch: 4, embed: 3], f32>
+!b = !tsr.tensor<[batch: 4, embed: 3], f32>
+!w = !tsr.tensor<[vocab: 5, embed: 3], f32>
+!l = !tsr.tensor<[batch: 4, vocab: 5], f32>
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["micro", "batch", "vocab", "embed"], tsr.phase = "optimize"} {
+  func.func @step(%x: !x, %w: !w, %tokens: !tsr.tensor<[batch: 4], i32>) -> (!w, !w) {
+    %zero = tsr.constant 0.0 -> !w
+    // CHECK: tsr.repeat [micro: 2] index {{.*}} carry (%[[SUM:[^ ]*]] = {{.*}}, %[[SUMS:[^ ]*]] = {{.*}} slice (
+    %sum, %sums = tsr.repeat [micro: 2] index %i carry (%s = %zero : !w, %s2 = %zero : !w) slice (%m = %x : !x) invariant (%v = %w : !w, %t = %tokens : !tsr.tensor<[batch: 4], i32>) -> (!w, !w) {
+      // CHECK: %[[E:.*]] = tsr.scatter_add
+      // CHECK: %[[FIRST:.*]] = tsr.repeat [batch_chunk: 2] index {{.*}} carry (%{{[^ ]*}} = %[[SUM]] :
+      %l = tsr.contract %m, %v over [embed] : (!b, !w) -> !l
+      %dw = tsr.contract %l, %m over [batch] : (!l, !b) -> !w
+      %e = tsr.scatter_add %m[[vocab] = %t] : (!b, !tsr.tensor<[batch: 4], i32>) -> !w
+      // CHECK: %[[NEXT:.*]] = tsr.add %[[FIRST]], %[[E]]
+      %g = tsr.add %dw, %e : !w
+      %n = tsr.add %s, %g : !w
+      // CHECK: %[[ZERO:.*]] = tsr.constant 0.0 -> <[vocab: 5, embed: 3], f32>
+      // CHECK: %[[BOTH:.*]]:2 = tsr.repeat [batch_chunk: 2] index {{.*}} carry (%{{[^ ]*}} = %[[SUMS]] : {{.*}}, %{{[^ ]*}} = %[[ZERO]] :
+      %k = tsr.contract %m, %v over [embed] : (!b, !w) -> !l
+      %k1 = tsr.exp %k : !l
+      %dv = tsr.contract %k, %m over [batch] : (!l, !b) -> !w
+      %du = tsr.contract %k1, %m over [batch] : (!l, !b) -> !w
+      // CHECK: %[[NEXTS:.*]] = tsr.add %[[BOTH]]#0, %[[BOTH]]#1
+      %d = tsr.add %dv, %du : !w
+      %n2 = tsr.add %s2, %d : !w
+      // CHECK: tsr.yield %[[NEXT]], %[[NEXTS]]
+      tsr.yield %n, %n2 : !w, !w
+    }
+    return %sum, %sums : !w, !w
+  }
+}

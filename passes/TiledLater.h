@@ -1,0 +1,19 @@
+//===- TiledLater.h - which contractions `tile` will take -----------------===//
+
+#ifndef TESSERA_PASSES_TILEDLATER_H
+#define TESSERA_PASSES_TILEDLATER_H
+
+#include "ir/dialect/Tsr.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace tessera {
+
+/// The contractions of a module before `layout` that will be in a tiled op if they stay as they are.
+///
+/// That depends on memory orders and on kernels, so that no rule before `layout` could say it. Instead the phases up to
+/// `tile` run on a copy of the module.
+llvm::DenseSet<mlir::Operation *> contractionsTiledLater(mlir::ModuleOp module);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_TILEDLATER_H
