@@ -388,7 +388,7 @@ void ManifestWriter::writePredicted() {
       for (const auto &[name, entry] : summary.costs->getEntries())
         json.attributeObject(name, [&] {
           json.attribute("seconds", rounded(entry.seconds));
-          json.attribute("least", rounded(entry.seconds / model.uncertainty()));
+          json.attribute("least", rounded(model.leastOf(entry.seconds, entry.calls)));
           json.attribute("most", rounded(model.mostOf(entry.seconds)));
           writePredictedParts(name == "step", entry);
         });

@@ -35,6 +35,14 @@ CostModel::CostModel(const Target &target, int threads) : isGpu(target.isGpu()),
 
 /// What a run does between two steps, in seconds: it took 8 microseconds, with one loss and rows of two elements.
 static constexpr double betweenSteps = 1e-5;
+/// How well the time of a call is known: profiles read the clock twice for each, which takes 50 nanoseconds.
+static constexpr double resolution = 1e-7;
+/// No range begins below this part of the predicted time.
+static constexpr double leastPart = 0.1;
+
+double CostModel::leastOf(double seconds, double calls) const {
+  return std::max(seconds / uncertainty() - calls * resolution, leastPart * seconds);
+}
 
 double CostModel::mostOf(double seconds) const { return seconds * uncertainty() + betweenSteps; }
 

@@ -52,7 +52,10 @@ public:
   CostSource getSource() const { return source; }
   /// The true time is expected from the predicted one divided by this to the predicted one times this.
   double uncertainty() const;
-  /// What a call of an entry function may take at most in a run, which also reads rows and reports between two calls.
+  /// What a call of an entry function may take at least: the times of its `calls` are known no better than the clock
+  /// resolves them.
+  double leastOf(double seconds, double calls) const;
+  /// What it may take at most in a run, which also reads rows and reports between two calls.
   double mostOf(double seconds) const;
 
   /// A figure, or its default.

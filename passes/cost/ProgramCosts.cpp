@@ -36,6 +36,7 @@ EntryCost ProgramCosts::costOf(const CallSequence &sequence, ArrayRef<CallCost> 
       const CallCost &cost = costs.front();
       costs = costs.drop_front();
       double seconds = cost.runs * cost.seconds;
+      entry.calls += cost.runs;
       entry.seconds += seconds, entry.passes[cost.call->pass] += seconds;
       for (size_t loop : open) entry.loops[loop].seconds += seconds;
       for (const MultiplyWork &gemm : cost.work.gemms) flops[{gemm.type, gemm.tf32}] += cost.runs * flopsOf(gemm);

@@ -20,6 +20,7 @@ struct LoopCost {
 /// The predicted time of an entry function.
 struct EntryCost {
   double seconds = 0;
+  double calls = 0;
   std::map<StepPass, double> passes;
   std::vector<LoopCost> loops; ///< in program order
   double flops = 0;            ///< of contractions

@@ -79,6 +79,9 @@ TEST(CostModel, WithoutFiguresThereAreDefaults) {
   EXPECT_LT(CostModel(*Target::named("h100"), 4).uncertainty(), CostModel(*Target::named("x86"), 4).uncertainty());
   // A run does more than its steps, which only short ones show.
   EXPECT_GT(CostModel(calibrated, 4).mostOf(1e-6), 5e-6);
+  EXPECT_LT(CostModel(calibrated, 4).leastOf(1e-6, 6), 0.5e-6);
+  EXPECT_GT(CostModel(calibrated, 4).leastOf(1e-6, 1000), 0);
+  EXPECT_GT(CostModel(calibrated, 4).leastOf(0.1, 1000) * CostModel(calibrated, 4).uncertainty(), 0.1 * 0.99);
   EXPECT_LT(CostModel(calibrated, 4).mostOf(0.1), 0.1 * CostModel(calibrated, 4).uncertainty() * 1.001);
 }
 
