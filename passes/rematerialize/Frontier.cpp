@@ -22,25 +22,34 @@ using namespace tessera;
 static constexpr int64_t mostDivisions = 12;
 static constexpr size_t mostPlans = 96;
 
-static void addPairs(Block &block, std::vector<std::pair<RepeatOp, RepeatOp>> &pairs) {
-  llvm::append_range(pairs, findLayerPairs(block));
+static void addBlocks(Block &block, std::vector<Block *> &blocks) {
+  blocks.push_back(&block);
   for (auto repeat : block.getOps<RepeatOp>()) {
     // Those of one pass have a mark, which their ops share.
     bool isMixed = stepPass(repeat) == StepPass::Forward &&
                    llvm::any_of(repeat.getBlock(), [](Operation &op) { return stepPass(&op) == StepPass::Backward; });
-    if (isMixed) addPairs(repeat.getBlock(), pairs);
+    if (isMixed) addBlocks(repeat.getBlock(), blocks);
   }
+}
+
+std::vector<Block *> tessera::stepBlocks(func::FuncOp function) {
+  std::vector<Block *> blocks;
+  addBlocks(function.getBody().front(), blocks);
+  return blocks;
 }
 
 std::vector<std::pair<RepeatOp, RepeatOp>> tessera::allLayerPairs(func::FuncOp function) {
   std::vector<std::pair<RepeatOp, RepeatOp>> pairs;
-  addPairs(function.getBody().front(), pairs);
+  for (Block *block : stepBlocks(function)) llvm::append_range(pairs, findLayerPairs(*block));
   return pairs;
 }
 
 void tessera::applyPlan(func::FuncOp function, const RecomputePlan &plan) {
+  auto blocks = stepBlocks(function);
+  for (auto [block, units] : llvm::zip(blocks, plan.blocks))
+    if (units.any()) recompute(BlockUnits(*block), units);
   auto pairs = allLayerPairs(function);
-  for (auto [pair, spans] : llvm::zip(pairs, plan))
+  for (auto [pair, spans] : llvm::zip(pairs, plan.pairs))
     if (!spans.empty()) applySpans(pair.first, pair.second, spans);
   applyPositions(function);
 }
@@ -50,9 +59,10 @@ void tessera::applyPlan(func::FuncOp function, const RecomputePlan &plan) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A way to divide the layers of a pair.
+/// A way to divide the layers of a pair, or a set of units of a block.
 struct Stage {
   std::vector<Span> spans;
+  llvm::BitVector units;
   double seconds = 0;
   double bytes = 0; ///< that are saved: an estimate
 };
@@ -127,6 +137,17 @@ static std::vector<Stage> stagesOf(const LayerPair &pair, const Pins &pins, cons
   return stages;
 }
 
+static std::vector<Stage> stagesOf(Block &block, const OpTimes &times) {
+  std::vector<Stage> stages;
+  for (BlockPolicy &policy : findBlockPolicies(BlockUnits(block), times)) {
+    Stage stage;
+    stage.units = std::move(policy.recomputed);
+    stage.seconds = policy.seconds, stage.bytes = static_cast<double>(policy.peak);
+    stages.push_back(std::move(stage));
+  }
+  return stages;
+}
+
 RecomputePlan tessera::uniformPlan(func::FuncOp step, PinPatterns &pins, const OpTimes &times, bool usesSegments) {
   RecomputePlan plan;
   for (auto [forward, backward] : allLayerPairs(step)) {
@@ -134,9 +155,9 @@ RecomputePlan tessera::uniformPlan(func::FuncOp step, PinPatterns &pins, const O
     std::vector<Policy> hull = hullOf(findPolicies(pair, pins.pinsOf(pair), times));
     int64_t layers = layersOf(pair), each = std::max<int64_t>(1, std::llround(std::sqrt(layers)));
     if (usesSegments && layers > 2)
-      plan.push_back(segmentStage(layers, each, hull.back(), 0, 0).spans);
+      plan.pairs.push_back(segmentStage(layers, each, hull.back(), 0, 0).spans);
     else
-      plan.push_back({spanOf(layers, hull.back())});
+      plan.pairs.push_back({spanOf(layers, hull.back())});
   }
   return plan;
 }
@@ -152,27 +173,32 @@ struct PlannedStages {
 };
 } // namespace
 
-static std::vector<PlannedStages> pathThrough(ArrayRef<std::vector<Stage>> pairs) {
-  SmallVector<size_t> at(pairs.size(), 0);
+/// The stages of blocks, then of pairs.
+static std::vector<PlannedStages> pathThrough(ArrayRef<std::vector<Stage>> all, size_t blocks) {
+  SmallVector<size_t> at(all.size(), 0);
   std::vector<PlannedStages> path;
   auto note = [&] {
     PlannedStages planned;
-    for (auto [stages, stage] : llvm::zip(pairs, at)) {
-      planned.plan.push_back(stages[stage].spans);
-      planned.seconds += stages[stage].seconds;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Stage &stage = all[i][at[i]];
+      planned.seconds += stage.seconds;
+      if (i < blocks)
+        planned.plan.blocks.push_back(stage.units);
+      else
+        planned.plan.pairs.push_back(stage.spans);
     }
     path.push_back(std::move(planned));
   };
   note();
   while (true) {
     // Seconds for a byte less.
-    auto price = [&](size_t pair) {
-      const Stage &now = pairs[pair][at[pair]], &next = pairs[pair][at[pair] + 1];
+    auto price = [&](size_t i) {
+      const Stage &now = all[i][at[i]], &next = all[i][at[i] + 1];
       return (next.seconds - now.seconds) / std::max(1.0, now.bytes - next.bytes);
     };
     std::optional<size_t> best;
-    for (size_t pair = 0; pair < pairs.size(); ++pair)
-      if (at[pair] + 1 < pairs[pair].size() && (!best || price(pair) < price(*best))) best = pair;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (at[i] + 1 < all[i].size() && (!best || price(i) < price(*best))) best = i;
     if (!best) return path;
     ++at[*best];
     note();
@@ -201,11 +227,13 @@ static FrontierPoint evaluate(func::FuncOp step, PlannedStages planned) {
 
 std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns &pins, const OpTimes &times) {
   std::vector<std::vector<Stage>> stages;
+  for (Block *block : stepBlocks(step)) stages.push_back(stagesOf(*block, times));
+  size_t blocks = stages.size();
   for (auto [forward, backward] : allLayerPairs(step)) {
     LayerPair pair(forward, backward);
     stages.push_back(stagesOf(pair, pins.pinsOf(pair), times));
   }
-  std::vector<PlannedStages> path = pathThrough(stages);
+  std::vector<PlannedStages> path = pathThrough(stages, blocks);
   llvm::stable_sort(path, [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
   std::vector<FrontierPoint> frontier;
   size_t stride = (path.size() + mostPlans - 1) / mostPlans;

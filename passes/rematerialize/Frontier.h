@@ -10,13 +10,18 @@
 #define TESSERA_PASSES_REMATERIALIZE_FRONTIER_H
 
 #include "passes/cost/OpTimes.h"
+#include "passes/rematerialize/BlockUnits.h"
 #include "passes/rematerialize/Pins.h"
 #include "passes/rematerialize/Spans.h"
 
 namespace tessera {
 
-/// The spans of each pair of a function, in the order of `allLayerPairs`; none: the pair stays as it is.
-using RecomputePlan = std::vector<std::vector<Span>>;
+struct RecomputePlan {
+  /// The units of each block of a function, in the order of `stepBlocks`, that are recomputed; empty: none.
+  std::vector<llvm::BitVector> blocks;
+  /// The spans of each pair of layers, in the order of `allLayerPairs`; none: the pair stays as it is.
+  std::vector<std::vector<Span>> pairs;
+};
 
 struct FrontierPoint {
   RecomputePlan plan;
@@ -25,7 +30,9 @@ struct FrontierPoint {
   int64_t live = 0;   ///< of them at most at a time; no packing needs less
 };
 
-/// All pairs of layers in the body of a function, also in repeats that are not of one pass, as that of micro-batches.
+/// The blocks of a function with ops of several passes: its body, and those of repeats such as that of micro-batches.
+std::vector<mlir::Block *> stepBlocks(mlir::func::FuncOp function);
+/// All pairs of layers in the body of a function, and in the other blocks.
 std::vector<std::pair<RepeatOp, RepeatOp>> allLayerPairs(mlir::func::FuncOp function);
 
 /// Rewrites a function as planned.

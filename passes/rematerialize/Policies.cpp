@@ -3,7 +3,7 @@
 // From the last unit to the first: what later units and the backward pass want of a unit is known when it is its turn,
 // and there are two ways to give it, to save it or to recompute the unit, which wants its inputs. Of partial policies
 // that want the same values of the units before, only those count that no other one beats (labels, as in shortest paths
-// with two criteria). So the result is exact as long as there are fewer labels than `mostLabels`.
+// with two criteria). Of more than `mostLabels` an even choice is made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,6 @@
 
 using namespace mlir;
 using namespace tessera;
-
-/// Of the labels at a unit; beyond, those go that save least for their time.
-static constexpr size_t mostLabels = 4096;
 
 namespace {
 struct Label {
@@ -43,7 +40,7 @@ private:
 } // namespace
 
 /// Sorts labels by seconds and leaves those that none with the same wishes beats.
-static void prune(std::vector<Label> &labels) {
+static void prune(std::vector<Label> &labels, size_t mostLabels) {
   llvm::stable_sort(labels, [](const Label &a, const Label &b) {
     return std::pair(a.seconds, a.bytes) < std::pair(b.seconds, b.bytes);
   });
@@ -58,13 +55,11 @@ static void prune(std::vector<Label> &labels) {
     it->second = label.bytes;
     kept.push_back(std::move(label));
   }
+  // They are in the order of their times: an even choice, with the first and the last.
   if (kept.size() > mostLabels) {
-    // The time that an equal number of bytes is worth, from the extremes.
-    double seconds = kept.back().seconds - kept.front().seconds;
-    auto bytes = static_cast<double>(kept.front().bytes);
-    auto value = [&](const Label &label) { return label.seconds + seconds * static_cast<double>(label.bytes) / bytes; };
-    llvm::stable_sort(kept, [&](const Label &a, const Label &b) { return value(a) < value(b); });
-    kept.resize(mostLabels);
+    std::vector<Label> chosen;
+    for (size_t i = 0; i < mostLabels; ++i) chosen.push_back(std::move(kept[i * (kept.size() - 1) / (mostLabels - 1)]));
+    kept = std::move(chosen);
   }
   labels = std::move(kept);
 }
@@ -83,21 +78,22 @@ static double secondsOfDuplicates(const LayerPair &pair, const llvm::BitVector &
   return seconds;
 }
 
-std::vector<Policy> tessera::findPolicies(const LayerPair &pair, const Pins &pins, const OpTimes &times) {
+std::vector<Policy> tessera::findPolicies(const PolicyProblem &problem, const OpTimes &times) {
+  const Pins &pins = problem.pins;
   ValueTable table;
-  for (const Unit &unit : pair.units) {
+  for (const Unit &unit : problem.units) {
     for (Operation *op : unit.ops)
       for (Value result : op->getResults()) table.of(result);
     for (Value input : unit.inputs) table.of(input);
   }
-  for (Value value : pair.needed) table.of(value);
+  for (Value value : problem.needed) table.of(value);
 
   Label first;
-  first.recomputed.resize(pair.units.size()), first.wanted.resize(table.size());
-  for (Value value : pair.needed) first.wanted.set(table.of(value));
+  first.recomputed.resize(problem.units.size()), first.wanted.resize(table.size());
+  for (Value value : problem.needed) first.wanted.set(table.of(value));
   std::vector<Label> labels{first};
-  for (size_t i = pair.units.size(); i-- > 0;) {
-    const Unit &unit = pair.units[i];
+  for (size_t i = problem.units.size(); i-- > 0;) {
+    const Unit &unit = problem.units[i];
     llvm::BitVector results(table.size());
     double seconds = 0;
     for (Operation *op : unit.ops) {
@@ -126,7 +122,7 @@ std::vector<Policy> tessera::findPolicies(const LayerPair &pair, const Pins &pin
       }
       if (!isRecomputable || !pins.recomputed[i]) next.push_back(std::move(saved));
     }
-    prune(next);
+    prune(next, problem.mostLabels);
     labels = std::move(next);
   }
   // What is wanted of no unit is an argument: saved.
@@ -134,11 +130,16 @@ std::vector<Policy> tessera::findPolicies(const LayerPair &pair, const Pins &pin
   for (Label &label : labels) {
     for (unsigned number : label.wanted.set_bits()) label.bytes += table.bytesOf(number);
     label.wanted.reset();
-    label.seconds -= secondsOfDuplicates(pair, label.recomputed, times);
+    if (problem.savings) label.seconds -= problem.savings(label.recomputed);
   }
-  prune(labels);
+  prune(labels, problem.mostLabels);
   for (Label &label : labels) policies.push_back({std::move(label.recomputed), label.bytes, label.seconds});
   return policies;
+}
+
+std::vector<Policy> tessera::findPolicies(const LayerPair &pair, const Pins &pins, const OpTimes &times) {
+  auto savings = [&](const llvm::BitVector &recomputed) { return secondsOfDuplicates(pair, recomputed, times); };
+  return findPolicies({pair.units, pair.needed.getArrayRef(), pins, savings}, times);
 }
 
 std::vector<Policy> tessera::hullOf(ArrayRef<Policy> policies) {

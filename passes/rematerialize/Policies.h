@@ -10,6 +10,7 @@
 
 #include "passes/cost/OpTimes.h"
 #include "passes/rematerialize/LayerPair.h"
+#include <functional>
 
 namespace tessera {
 
@@ -24,8 +25,20 @@ struct Pins {
   llvm::BitVector saved, recomputed;
 };
 
+/// What policies are found for.
+struct PolicyProblem {
+  llvm::ArrayRef<Unit> units;
+  llvm::ArrayRef<mlir::Value> needed; ///< roots that the backward pass reads
+  Pins pins;
+  /// Seconds that other ops save where units are recomputed; may be null.
+  std::function<double(const llvm::BitVector &)> savings;
+  /// Partial policies that are considered at a time. The result is exact if there are no more.
+  size_t mostLabels = 4096;
+};
+
 /// The policies that no other one beats in bytes and seconds, the fastest first. Without pins the first one recomputes
 /// nothing that takes time.
+std::vector<Policy> findPolicies(const PolicyProblem &problem, const OpTimes &times);
 std::vector<Policy> findPolicies(const LayerPair &pair, const Pins &pins, const OpTimes &times);
 
 /// Of these the ones on the lower convex hull: mixtures of neighbours are the best for any number of bytes in between.

@@ -3,7 +3,7 @@
 #include "passes/rematerialize/Positions.h"
 #include "ir/dialect/Attributes.h"
 #include "ir/dialect/GraphBuilder.h"
-#include "passes/rematerialize/RepeatEdits.h"
+#include "passes/rematerialize/Edits.h"
 
 using namespace mlir;
 using namespace tessera;

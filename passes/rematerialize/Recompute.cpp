@@ -13,8 +13,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/LaunchGroups.h"
 #include "passes/analysis/Views.h"
+#include "passes/rematerialize/Edits.h"
 #include "passes/rematerialize/LayerPair.h"
-#include "passes/rematerialize/RepeatEdits.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -97,9 +97,7 @@ void Recomputation::cloneUnit(const Unit &unit) {
   clones.emplace_back();
   for (Operation *op : unit.ops) {
     Operation *clone = builder.clone(*op, map);
-    setStepPass(clone, StepPass::Backward);
-    if (StringRef name = userName(op); !name.empty() && !name.starts_with(recomputeOf))
-      clone->setAttr(attrs::name, builder.getStringAttr(recomputeOf + name));
+    markRecomputed(clone);
     if (clone->hasAttr(attrs::fusionGroup)) clone->setAttr(attrs::fusionGroup, builder.getI64IntegerAttr(nextGroup));
     clones.back().push_back(clone);
   }
@@ -107,10 +105,7 @@ void Recomputation::cloneUnit(const Unit &unit) {
 }
 
 void Recomputation::cloneUnits() {
-  pair.backward->getParentOfType<func::FuncOp>().walk([&](Operation *op) {
-    if (auto group = op->getAttrOfType<IntegerAttr>(attrs::fusionGroup))
-      nextGroup = std::max(nextGroup, group.getInt() + 1);
-  });
+  nextGroup = nextFusionGroup(pair.backward->getParentOfType<func::FuncOp>());
   builder.setInsertionPointToStart(&pair.backward.getBlock());
   for (auto [i, unit] : llvm::enumerate(pair.units))
     if (chosen[i]) cloneUnit(unit);
@@ -172,11 +167,6 @@ void Recomputation::sinkClones() {
 //===----------------------------------------------------------------------===//
 // 4. What is left
 //===----------------------------------------------------------------------===//
-
-static void trimKernels(Block &block) {
-  auto kernels = llvm::to_vector(block.getOps<KernelOp>());
-  for (KernelOp kernel : llvm::reverse(kernels)) withoutUnused(kernel);
-}
 
 void Recomputation::cleanUp() {
   for (RepeatOp *repeat : {&pair.backward, &pair.forward}) {

@@ -19,8 +19,8 @@
 #include "ir/dialect/GraphBuilder.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Views.h"
+#include "passes/rematerialize/Edits.h"
 #include "passes/rematerialize/Positions.h"
-#include "passes/rematerialize/RepeatEdits.h"
 #include "passes/rematerialize/Segments.h"
 
 using namespace mlir;

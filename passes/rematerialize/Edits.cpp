@@ -1,6 +1,6 @@
-//===- RepeatEdits.cpp - more operands and results of repeats -------------===//
+//===- Edits.cpp - changes of repeats and kernels -------------------------===//
 
-#include "passes/rematerialize/RepeatEdits.h"
+#include "passes/rematerialize/Edits.h"
 #include "ir/dialect/Attributes.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "passes/simplify/Patterns.h"
@@ -84,4 +84,24 @@ KernelOp tessera::withoutUnused(KernelOp kernel) {
   for (auto [to, from] : llvm::zip(less.getResults(), kept)) kernel->getResult(from).replaceAllUsesWith(to);
   kernel.erase();
   return less;
+}
+
+void tessera::trimKernels(Block &block) {
+  auto kernels = llvm::to_vector(block.getOps<KernelOp>());
+  for (KernelOp kernel : llvm::reverse(kernels)) withoutUnused(kernel);
+}
+
+void tessera::markRecomputed(Operation *clone) {
+  setStepPass(clone, StepPass::Backward);
+  StringRef name = userName(clone);
+  if (!name.empty() && !name.starts_with(recomputeOf))
+    clone->setAttr(attrs::name, StringAttr::get(clone->getContext(), recomputeOf + name));
+}
+
+int64_t tessera::nextFusionGroup(Operation *function) {
+  int64_t next = 0;
+  function->walk([&](Operation *op) {
+    if (auto group = op->getAttrOfType<IntegerAttr>(attrs::fusionGroup)) next = std::max(next, group.getInt() + 1);
+  });
+  return next;
 }

@@ -1,4 +1,4 @@
-//===- RepeatEdits.h - more operands and results of repeats ---------------===//
+//===- Edits.h - changes of repeats and kernels ---------------------------===//
 
 #ifndef TESSERA_PASSES_REMATERIALIZE_REPEATEDITS_H
 #define TESSERA_PASSES_REMATERIALIZE_REPEATEDITS_H
@@ -21,6 +21,15 @@ RepeatOp withoutUnused(RepeatOp repeat);
 /// Removes the results of a kernel that nothing reads, and what only they need. Returns the kernel that takes its
 /// place; null if it has no result left.
 KernelOp withoutUnused(KernelOp kernel);
+
+/// The same for all kernels of a block.
+void trimKernels(mlir::Block &block);
+
+/// Has a clone say that it computes again what the forward pass computed.
+void markRecomputed(mlir::Operation *clone);
+
+/// A number that no group of a function has, for clones of ops that are computed together.
+int64_t nextFusionGroup(mlir::Operation *function);
 
 } // namespace tessera
 

@@ -1,0 +1,301 @@
+//===- BlockUnits.cpp - values outside of stacks of layers ----------------===//
+
+#include "passes/rematerialize/BlockUnits.h"
+#include "ir/dialect/Attributes.h"
+#include "ir/program/Program.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/analysis/Joins.h"
+#include "passes/analysis/LaunchGroups.h"
+#include "passes/analysis/Views.h"
+#include "passes/rematerialize/Edits.h"
+#include "passes/rematerialize/Policies.h"
+#include <map>
+#include <optional>
+
+using namespace mlir;
+using namespace tessera;
+
+/// Units of which all sets are tried.
+static constexpr size_t fewUnits = 12;
+/// Of more units: partial policies at a time, and sets that are tried beside.
+static constexpr size_t mostLabels = 512, mostTries = 4000;
+
+/// Whether an op, with all in its region, belongs to the forward pass.
+static bool isForward(Operation *op) {
+  if (stepPass(op) != StepPass::Forward) return false;
+  WalkResult result = op->walk([](Operation *inner) {
+    return stepPass(inner) == StepPass::Forward ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+/// Whether a result is a part of a joined value, whose buffer its op writes.
+static bool joinsAny(Operation *op) {
+  return llvm::any_of(op->getResults(), [](Value result) { return static_cast<bool>(joinOf(result)); });
+}
+
+BlockUnits::BlockUnits(Block &block) : block(block) {
+  findUnits();
+  findOps();
+}
+
+/// Ops of the forward pass with a reader in the backward pass; then, backwards, those that only such units read there.
+void BlockUnits::findUnits() {
+  std::vector<Unit> candidates;
+  llvm::DenseMap<Operation *, size_t> unitOfOp;
+  llvm::DenseSet<Operation *> ofPairs;
+  for (auto [forward, backward] : findLayerPairs(block)) ofPairs.insert(forward);
+  for (Operation &op : block.without_terminator()) {
+    if (isStorageView(&op) || isa<JoinOp>(op) || ofPairs.contains(&op) || !isForward(&op) || joinsAny(&op)) continue;
+    if (candidates.empty() || !isSameLaunch(candidates.back().ops.back(), &op)) candidates.emplace_back();
+    candidates.back().ops.push_back(&op);
+    unitOfOp[&op] = candidates.size() - 1;
+  }
+  llvm::BitVector isRead(candidates.size());
+  for (Operation &op : llvm::reverse(block)) {
+    auto own = unitOfOp.find(&op);
+    bool isLate = own == unitOfOp.end() ? stepPass(&op) != StepPass::Forward : isRead[own->second];
+    if (!isLate || isStorageView(&op)) continue;
+    for (Value operand : op.getOperands()) {
+      auto maker = unitOfOp.find(viewRoot(operand).getDefiningOp());
+      if (maker != unitOfOp.end()) isRead.set(maker->second);
+    }
+  }
+  for (auto [i, unit] : llvm::enumerate(candidates))
+    if (isRead[i]) units.push_back(std::move(unit));
+}
+
+void BlockUnits::findOps() {
+  llvm::DenseMap<Value, unsigned> numberOf;
+  llvm::DenseMap<Operation *, int> unitOfOp;
+  for (auto [i, unit] : llvm::enumerate(units))
+    for (Operation *op : unit.ops) unitOfOp[op] = static_cast<int>(i);
+  readsOfUnit.resize(units.size());
+  // Inputs are live from the beginning, state always.
+  if (auto function = dyn_cast<func::FuncOp>(block.getParentOp()))
+    for (BlockArgument argument : block.getArguments()) {
+      if (!argumentState(function, argument.getArgNumber()).empty()) continue;
+      numberOf[argument] = values.size();
+      values.push_back({tensorType(argument).getNumBytes(), 0, -1});
+      readersOf.emplace_back();
+    }
+  for (Operation &op : block) {
+    if (isStorageView(&op)) continue;
+    Op described;
+    auto unit = unitOfOp.find(&op);
+    if (unit != unitOfOp.end()) described.unit = unit->second;
+    described.isLate = described.unit < 0 && stepPass(&op) != StepPass::Forward;
+    for (Value operand : op.getOperands()) {
+      auto value = numberOf.find(viewRoot(operand));
+      if (value == numberOf.end() || llvm::is_contained(described.reads, value->second)) continue;
+      described.reads.push_back(value->second);
+      readersOf[value->second].push_back(ops.size());
+      if (described.unit >= 0) {
+        readsOfUnit[described.unit].push_back(value->second);
+        units[described.unit].inputs.insert(viewRoot(operand));
+      }
+      if (described.isLate && values[value->second].unit >= 0) needed.insert(viewRoot(operand));
+    }
+    for (Value result : op.getResults()) {
+      numberOf[result] = values.size();
+      values.push_back({tensorType(result).getNumBytes(), static_cast<int>(ops.size()), described.unit});
+      readersOf.emplace_back();
+    }
+    ops.push_back(std::move(described));
+  }
+}
+
+int64_t BlockUnits::peakWith(const llvm::BitVector &recomputed) const {
+  // Times: of the clone of unit u before op p, p (n + 1) + u; of op p itself, p (n + 1) + n.
+  int64_t count = static_cast<int64_t>(units.size()), stride = count + 1;
+  constexpr int64_t never = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> cloneTime(units.size(), never);
+  auto opTime = [&](unsigned op) { return op * stride + count; };
+  std::vector<SmallVector<unsigned>> cloneReaders(values.size()); // units
+  for (int64_t u = count - 1; u >= 0; --u) {
+    if (!recomputed[u]) continue;
+    int64_t first = never; // slot
+    for (auto [number, value] : llvm::enumerate(values)) {
+      if (value.unit != u) continue;
+      for (unsigned reader : readersOf[number])
+        if (ops[reader].isLate) first = std::min<int64_t>(first, reader);
+      for (unsigned clone : cloneReaders[number]) first = std::min(first, cloneTime[clone] / stride);
+    }
+    if (first == never) continue;
+    cloneTime[u] = first * stride + u;
+    for (unsigned number : readsOfUnit[u]) cloneReaders[number].push_back(u);
+  }
+  std::map<int64_t, int64_t> changes;
+  auto live = [&](int64_t from, int64_t to, int64_t bytes) { changes[from] += bytes, changes[to + 1] -= bytes; };
+  for (auto [number, value] : llvm::enumerate(values)) {
+    bool isCloned = value.unit >= 0 && cloneTime[value.unit] != never;
+    int64_t start = opTime(value.definition), end = start, cloneEnd = isCloned ? cloneTime[value.unit] : 0;
+    for (unsigned reader : readersOf[number])
+      (isCloned && ops[reader].isLate ? cloneEnd : end) =
+          std::max(isCloned && ops[reader].isLate ? cloneEnd : end, opTime(reader));
+    for (unsigned clone : cloneReaders[number])
+      (isCloned ? cloneEnd : end) = std::max(isCloned ? cloneEnd : end, cloneTime[clone]);
+    live(start, end, value.bytes);
+    if (isCloned) live(cloneTime[value.unit], cloneEnd, value.bytes);
+  }
+  int64_t now = 0, most = 0;
+  for (auto [time, change] : changes) most = std::max(most, now += change);
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+static void keepBest(std::vector<BlockPolicy> &policies) {
+  llvm::stable_sort(policies, [](const BlockPolicy &a, const BlockPolicy &b) {
+    return std::pair(a.seconds, a.peak) < std::pair(b.seconds, b.peak);
+  });
+  std::vector<BlockPolicy> kept;
+  for (BlockPolicy &policy : policies)
+    if (kept.empty() || policy.peak < kept.back().peak) kept.push_back(std::move(policy));
+  policies = std::move(kept);
+}
+
+std::vector<BlockPolicy> tessera::findBlockPolicies(const BlockUnits &block, const OpTimes &times) {
+  size_t count = block.units.size();
+  std::vector<double> seconds;
+  for (const Unit &unit : block.units) {
+    seconds.push_back(0);
+    for (Operation *op : unit.ops) seconds.back() += times.secondsOf(op);
+  }
+  auto policyOf = [&](llvm::BitVector set) {
+    BlockPolicy policy{std::move(set)};
+    for (unsigned unit : policy.recomputed.set_bits()) policy.seconds += seconds[unit];
+    policy.peak = block.peakWith(policy.recomputed);
+    return policy;
+  };
+  std::vector<BlockPolicy> policies;
+  if (count <= fewUnits) {
+    for (uint64_t bits = 0; bits < uint64_t(1) << count; ++bits) {
+      llvm::BitVector set(count);
+      for (size_t i = 0; i < count; ++i)
+        if (bits >> i & 1) set.set(i);
+      policies.push_back(policyOf(std::move(set)));
+    }
+    keepBest(policies);
+    return policies;
+  }
+  Pins none{llvm::BitVector(count), llvm::BitVector(count)};
+  for (Policy &policy : findPolicies({block.units, block.needed.getArrayRef(), none, nullptr, mostLabels}, times))
+    policies.push_back(policyOf(std::move(policy.recomputed)));
+  keepBest(policies);
+  // Saving one unit more, or recomputing one more, may lower the peak of a set.
+  size_t tries = mostTries / std::max<size_t>(1, count);
+  for (size_t i = 0; i < policies.size() && tries > 0; ++i, --tries)
+    for (size_t unit = 0; unit < count; ++unit) {
+      llvm::BitVector set = policies[i].recomputed;
+      set.flip(unit);
+      BlockPolicy next = policyOf(std::move(set));
+      if (next.peak < policies[i].peak) policies.push_back(std::move(next));
+    }
+  keepBest(policies);
+  return policies;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+namespace {
+class BlockRecomputation {
+public:
+  BlockRecomputation(const BlockUnits &block, const llvm::BitVector &chosen) : block(block), chosen(chosen) {}
+  void run();
+
+private:
+  bool isLateReader(Operation *op) const;
+  SmallVector<OpOperand *> lateUses(Value value) const;
+  void recompute(const Unit &unit);
+
+  const BlockUnits &block;
+  const llvm::BitVector &chosen;
+  llvm::DenseSet<Operation *> clones;
+  int64_t nextGroup = 0;
+};
+} // namespace
+
+bool BlockRecomputation::isLateReader(Operation *op) const {
+  return clones.contains(op) || (stepPass(op) != StepPass::Forward && !isStorageView(op));
+}
+
+/// Uses by clones and by ops of later passes, also through views, which are then cloned for them.
+SmallVector<OpOperand *> BlockRecomputation::lateUses(Value value) const {
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isStorageView(user)) {
+      if (!lateUses(user->getResult(0)).empty()) uses.push_back(&use);
+    } else if (isLateReader(user)) {
+      uses.push_back(&use);
+    }
+  }
+  return uses;
+}
+
+/// The first op that reads a value late, through views too; null if there is none.
+static Operation *firstOf(ArrayRef<OpOperand *> uses, llvm::function_ref<SmallVector<OpOperand *>(Value)> lateUses) {
+  Operation *first = nullptr;
+  for (OpOperand *use : uses) {
+    Operation *reader = use->getOwner();
+    reader = isStorageView(reader) ? firstOf(lateUses(reader->getResult(0)), lateUses) : launchOf(reader).front();
+    if (reader && (!first || reader->isBeforeInBlock(first))) first = reader;
+  }
+  return first;
+}
+
+void BlockRecomputation::recompute(const Unit &unit) {
+  auto late = [&](Value value) { return lateUses(value); };
+  SmallVector<std::pair<Value, SmallVector<OpOperand *>>> results;
+  Operation *first = nullptr;
+  for (Operation *op : unit.ops)
+    for (Value result : op->getResults()) {
+      results.emplace_back(result, lateUses(result));
+      Operation *reader = firstOf(results.back().second, late);
+      if (reader && (!first || reader->isBeforeInBlock(first))) first = reader;
+    }
+  if (!first) return;
+  OpBuilder builder(first);
+  IRMapping map;
+  for (Operation *op : unit.ops) {
+    Operation *clone = builder.clone(*op, map);
+    markRecomputed(clone);
+    if (clone->hasAttr(attrs::fusionGroup)) clone->setAttr(attrs::fusionGroup, builder.getI64IntegerAttr(nextGroup));
+    clones.insert(clone);
+  }
+  ++nextGroup;
+  // A view with late readers gets a clone after the unit's, for them.
+  std::function<void(Value, Value, ArrayRef<OpOperand *>)> redirect = [&](Value from, Value to,
+                                                                          ArrayRef<OpOperand *> uses) {
+    for (OpOperand *use : uses) {
+      Operation *user = use->getOwner();
+      if (!isStorageView(user)) {
+        use->set(to);
+        continue;
+      }
+      SmallVector<OpOperand *> through = lateUses(user->getResult(0));
+      Operation *view = builder.clone(*user);
+      view->setOperand(0, to);
+      setStepPass(view, StepPass::Backward);
+      redirect(user->getResult(0), view->getResult(0), through);
+      if (user->use_empty()) user->erase();
+    }
+  };
+  for (auto &[result, uses] : results) redirect(result, map.lookup(result), uses);
+}
+
+void BlockRecomputation::run() {
+  nextGroup = nextFusionGroup(block.block.getParentOp());
+  for (size_t i = block.units.size(); i-- > 0;)
+    if (chosen[i]) recompute(block.units[i]);
+  trimKernels(block.block);
+}
+
+void tessera::recompute(const BlockUnits &block, const llvm::BitVector &units) {
+  BlockRecomputation(block, units).run();
+}
