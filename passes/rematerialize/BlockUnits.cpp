@@ -41,7 +41,7 @@ BlockUnits::BlockUnits(Block &block) : block(block) {
 
 /// Ops of the forward pass with a reader in the backward pass; then, backwards, those that only such units read there.
 void BlockUnits::findUnits() {
-  std::vector<Unit> candidates;
+  std::vector<RecomputeUnit> candidates;
   llvm::DenseMap<Operation *, size_t> unitOfOp;
   llvm::DenseSet<Operation *> ofPairs;
   for (auto [forward, backward] : findLayerPairs(block)) ofPairs.insert(forward);
@@ -160,7 +160,7 @@ static void keepBest(std::vector<BlockPolicy> &policies) {
 std::vector<BlockPolicy> tessera::findBlockPolicies(const BlockUnits &block, const OpTimes &times) {
   size_t count = block.units.size();
   std::vector<double> seconds;
-  for (const Unit &unit : block.units) {
+  for (const RecomputeUnit &unit : block.units) {
     seconds.push_back(0);
     for (Operation *op : unit.ops) seconds.back() += times.secondsOf(op);
   }
@@ -211,7 +211,7 @@ public:
 private:
   bool isLateReader(Operation *op) const;
   SmallVector<OpOperand *> lateUses(Value value) const;
-  void recompute(const Unit &unit);
+  void recompute(const RecomputeUnit &unit);
 
   const BlockUnits &block;
   const llvm::BitVector &chosen;
@@ -249,7 +249,7 @@ static Operation *firstOf(ArrayRef<OpOperand *> uses, llvm::function_ref<SmallVe
   return first;
 }
 
-void BlockRecomputation::recompute(const Unit &unit) {
+void BlockRecomputation::recompute(const RecomputeUnit &unit) {
   auto late = [&](Value value) { return lateUses(value); };
   SmallVector<std::pair<Value, SmallVector<OpOperand *>>> results;
   Operation *first = nullptr;

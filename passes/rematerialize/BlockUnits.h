@@ -21,7 +21,7 @@ public:
   explicit BlockUnits(mlir::Block &block);
 
   mlir::Block &block;
-  std::vector<Unit> units;             ///< in program order
+  std::vector<RecomputeUnit> units;    ///< in program order
   llvm::SetVector<mlir::Value> needed; ///< roots that the backward pass reads
 
   /// Live bytes of the block where they are most, if the units of a set are recomputed. Kernels that may write in place
@@ -51,8 +51,8 @@ private:
 /// Has the backward pass recompute units of a block.
 void recompute(const BlockUnits &block, const llvm::BitVector &units);
 
-/// Sets of units, from none to the one with the least peak, that no other set beats in time and `peakWith`. All sets are
-/// tried if there are few units; else those that save bytes for little time (`findPolicies`), and their neighbours.
+/// Sets of units, from none to the one with the least peak, that no other set beats in time and `peakWith`. All sets
+/// are tried if there are few units; else those that save bytes for little time (`findPolicies`), and their neighbours.
 struct BlockPolicy {
   llvm::BitVector recomputed;
   int64_t peak = 0;

@@ -1,7 +1,7 @@
 //===- Edits.h - changes of repeats and kernels ---------------------------===//
 
-#ifndef TESSERA_PASSES_REMATERIALIZE_REPEATEDITS_H
-#define TESSERA_PASSES_REMATERIALIZE_REPEATEDITS_H
+#ifndef TESSERA_PASSES_REMATERIALIZE_EDITS_H
+#define TESSERA_PASSES_REMATERIALIZE_EDITS_H
 
 #include "ir/dialect/Tsr.h"
 
@@ -33,4 +33,4 @@ int64_t nextFusionGroup(mlir::Operation *function);
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_REMATERIALIZE_REPEATEDITS_H
+#endif // TESSERA_PASSES_REMATERIALIZE_EDITS_H

@@ -61,7 +61,7 @@ void tessera::applyPlan(func::FuncOp function, const RecomputePlan &plan) {
 namespace {
 /// A way to divide the layers of a pair, or a set of units of a block.
 struct Stage {
-  std::vector<Span> spans;
+  std::vector<LayerSpan> spans;
   llvm::BitVector units;
   double seconds = 0;
   double bytes = 0; ///< that are saved: an estimate
@@ -73,7 +73,7 @@ static int64_t layersOf(const LayerPair &pair) {
   return forward.getAxis().getSize();
 }
 
-static Span spanOf(int64_t layers, const Policy &policy) { return {layers, policy.recomputed, 0, {}}; }
+static LayerSpan spanOf(int64_t layers, const Policy &policy) { return {layers, policy.recomputed, 0, {}}; }
 
 /// Numbers from 1 to `most`, evenly spaced, with `most`.
 static SmallVector<int64_t> samples(int64_t most) {
@@ -100,7 +100,7 @@ static void addDivisions(const Policy &from, const Policy &to, int64_t layers, s
 static Stage segmentStage(int64_t layers, int64_t each, const Policy &inside, double layerSeconds, double inputBytes) {
   int64_t segments = layers / each, rest = layers % each;
   Stage stage;
-  Span span;
+  LayerSpan span;
   span.layers = segments * each, span.segments = segments;
   span.inside.push_back(spanOf(each, inside));
   stage.spans.push_back(std::move(span));

@@ -20,7 +20,7 @@ struct RecomputePlan {
   /// The units of each block of a function, in the order of `stepBlocks`, that are recomputed; empty: none.
   std::vector<llvm::BitVector> blocks;
   /// The spans of each pair of layers, in the order of `allLayerPairs`; none: the pair stays as it is.
-  std::vector<std::vector<Span>> pairs;
+  std::vector<std::vector<LayerSpan>> pairs;
 };
 
 struct FrontierPoint {

@@ -29,7 +29,7 @@ void LayerPair::findUnits() {
     unitOfOp[&op] = static_cast<int>(units.size()) - 1;
   }
   ValueRange carried = forward.getCarriedArgs();
-  for (Unit &unit : units)
+  for (RecomputeUnit &unit : units)
     for (Operation *op : unit.ops)
       for (Value operand : op->getOperands()) {
         Value root = viewRoot(operand);
@@ -67,7 +67,7 @@ void LayerPair::findDuplicates() {
   numbers.add(backward.getBlock());
 
   llvm::DenseMap<unsigned, Value> forwardValue;
-  for (const Unit &unit : units)
+  for (const RecomputeUnit &unit : units)
     for (Operation *op : unit.ops)
       for (Value result : op->getResults()) forwardValue.try_emplace(numbers.numberOf(result), result);
   for (Operation &op : backward.getBlock().without_terminator()) {

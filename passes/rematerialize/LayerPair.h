@@ -17,7 +17,7 @@
 namespace tessera {
 
 /// Ops that are computed together, or not at all.
-struct Unit {
+struct RecomputeUnit {
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SetVector<mlir::Value> inputs; ///< roots: what it reads of other units, and carried arguments
 };
@@ -34,7 +34,7 @@ public:
   LayerPair(RepeatOp forward, RepeatOp backward);
 
   RepeatOp forward, backward;
-  std::vector<Unit> units; ///< of the forward body, in program order
+  std::vector<RecomputeUnit> units; ///< of the forward body, in program order
   /// Roots of the forward body that the backward body reads as slices.
   llvm::SetVector<mlir::Value> needed;
   std::vector<Duplicate> duplicates;

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace tessera;
 
-std::vector<std::string> PinPatterns::namesOf(const Unit &unit) const {
+std::vector<std::string> PinPatterns::namesOf(const RecomputeUnit &unit) const {
   std::vector<std::string> found;
   auto add = [&](StringRef name) {
     if (!name.empty() && !llvm::is_contained(found, name)) found.push_back(name.str());

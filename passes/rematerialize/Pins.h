@@ -27,7 +27,7 @@ public:
   const std::set<std::string> &getNames() const { return seen; }
 
 private:
-  std::vector<std::string> namesOf(const Unit &unit) const;
+  std::vector<std::string> namesOf(const RecomputeUnit &unit) const;
   bool matches(llvm::ArrayRef<std::string> patterns, llvm::ArrayRef<std::string> candidates);
 
   ValueNames names;

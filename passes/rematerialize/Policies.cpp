@@ -81,7 +81,7 @@ static double secondsOfDuplicates(const LayerPair &pair, const llvm::BitVector &
 std::vector<Policy> tessera::findPolicies(const PolicyProblem &problem, const OpTimes &times) {
   const Pins &pins = problem.pins;
   ValueTable table;
-  for (const Unit &unit : problem.units) {
+  for (const RecomputeUnit &unit : problem.units) {
     for (Operation *op : unit.ops)
       for (Value result : op->getResults()) table.of(result);
     for (Value input : unit.inputs) table.of(input);
@@ -93,7 +93,7 @@ std::vector<Policy> tessera::findPolicies(const PolicyProblem &problem, const Op
   for (Value value : problem.needed) first.wanted.set(table.of(value));
   std::vector<Label> labels{first};
   for (size_t i = problem.units.size(); i-- > 0;) {
-    const Unit &unit = problem.units[i];
+    const RecomputeUnit &unit = problem.units[i];
     llvm::BitVector results(table.size());
     double seconds = 0;
     for (Operation *op : unit.ops) {

@@ -27,7 +27,7 @@ struct Pins {
 
 /// What policies are found for.
 struct PolicyProblem {
-  llvm::ArrayRef<Unit> units;
+  llvm::ArrayRef<RecomputeUnit> units;
   llvm::ArrayRef<mlir::Value> needed; ///< roots that the backward pass reads
   Pins pins;
   /// Seconds that other ops save where units are recomputed; may be null.

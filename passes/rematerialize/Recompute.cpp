@@ -32,7 +32,7 @@ private:
   Value inBackward(Value value);
   Value argumentInBackward(BlockArgument argument);
   Value savedInBackward(Value value);
-  void cloneUnit(const Unit &unit);
+  void cloneUnit(const RecomputeUnit &unit);
   void cloneUnits();
   void replaceSlices();
   void replaceDuplicates();
@@ -91,7 +91,7 @@ Value Recomputation::savedInBackward(Value value) {
   return sliceArgument(pair.backward, pair.forward->getResult(stack));
 }
 
-void Recomputation::cloneUnit(const Unit &unit) {
+void Recomputation::cloneUnit(const RecomputeUnit &unit) {
   for (Operation *op : unit.ops)
     for (Value operand : op->getOperands()) inBackward(operand);
   clones.emplace_back();

@@ -27,7 +27,7 @@ using namespace mlir;
 using namespace tessera;
 
 /// Of a pair whose layers are one span.
-static void applySpan(RepeatOp forward, RepeatOp backward, const Span &span) {
+static void applySpan(RepeatOp forward, RepeatOp backward, const LayerSpan &span) {
   if (span.segments == 0) {
     LayerPair pair(forward, backward);
     llvm::BitVector units = span.recomputed;
@@ -50,7 +50,7 @@ namespace {
 
 class Division {
 public:
-  Division(RepeatOp forward, RepeatOp backward, ArrayRef<Span> spans)
+  Division(RepeatOp forward, RepeatOp backward, ArrayRef<LayerSpan> spans)
       : forward(forward), backward(backward), spans(spans), axis(forward.getAxis()) {}
 
   void run();
@@ -62,7 +62,7 @@ private:
   void replaceResults(RepeatOp whole, ArrayRef<RepeatOp> parts, RepeatOp last);
 
   RepeatOp forward, backward;
-  ArrayRef<Span> spans;
+  ArrayRef<LayerSpan> spans;
   AxisAttr axis;
   DenseMap<std::pair<Value, size_t>, Value> parts;
 };
@@ -71,7 +71,7 @@ private:
 
 int64_t Division::start(size_t span) const {
   int64_t layers = 0;
-  for (const Span &before : spans.take_front(span)) layers += before.layers;
+  for (const LayerSpan &before : spans.take_front(span)) layers += before.layers;
   return layers;
 }
 
@@ -145,7 +145,7 @@ void Division::run() {
   for (size_t i = 0; i < spans.size(); ++i) applySpan(forwards[i], backwards[i], spans[i]);
 }
 
-void tessera::applySpans(RepeatOp forward, RepeatOp backward, ArrayRef<Span> spans) {
+void tessera::applySpans(RepeatOp forward, RepeatOp backward, ArrayRef<LayerSpan> spans) {
   if (spans.size() == 1) return applySpan(forward, backward, spans.front());
   Division(forward, backward, spans).run();
 }

@@ -11,15 +11,15 @@ namespace tessera {
 ///
 /// They have one policy; or they are segments of equal length, of which the forward pass saves the first input only.
 /// Then the backward pass computes each segment again before it goes through it, as `inside` says.
-struct Span {
+struct LayerSpan {
   int64_t layers = 0;
-  llvm::BitVector recomputed; ///< units, of a span without segments
-  int64_t segments = 0;       ///< each of layers / segments layers; 0: none
-  std::vector<Span> inside;   ///< the spans of a segment
+  llvm::BitVector recomputed;    ///< units, of a span without segments
+  int64_t segments = 0;          ///< each of layers / segments layers; 0: none
+  std::vector<LayerSpan> inside; ///< the spans of a segment
 };
 
 /// Divides both repeats of a pair into spans, the first layers first. What they stack for others is joined again.
-void applySpans(RepeatOp forward, RepeatOp backward, llvm::ArrayRef<Span> spans);
+void applySpans(RepeatOp forward, RepeatOp backward, llvm::ArrayRef<LayerSpan> spans);
 
 } // namespace tessera
 
