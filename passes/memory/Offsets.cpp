@@ -1,26 +1,32 @@
 //===- Offsets.cpp - offsets for buffers with lifetimes -------------------===//
 //
-// 1. Process the buffers in some order.
-// 2. Put each into the smallest gap that holds it between the placed buffers that are live at the same time, or on top.
-//    Two stacks of which one loop empties one and fills the other may overlap.
-// 3. Try a few orders (size; the same in pairs of stacks; size times duration; start) until one reaches the lower
-//    bound; take the best.
-// 4. If none did, local search: swap large buffers in the best order, with a fixed random sequence, and accept swaps
-//    that do no harm.
+// 1. Place the buffers in some order, each into the smallest gap that holds it between the placed buffers that are live
+//    at the same time, or on top. Two stacks of which one loop empties one and fills the other may overlap.
+// 2. Try a few orders (size, in pairs of stacks; size alone; size times duration; duration; start) until one reaches
+//    the lower bound; take the best.
+// 3. If none did, search for a better packing of the large buffers (`PackingSearch`), and place the others after them,
+//    from large to small. The search also proves higher bounds.
+// 4. If that leaves a gap, local search: move large buffers in the best order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/Offsets.h"
+#include "passes/memory/OccupiedSpace.h"
+#include "passes/memory/PackingSearch.h"
+#include "passes/memory/StackPairs.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include <limits>
 #include <map>
-#include <numeric>
 #include <random>
 
 using namespace tessera;
 using llvm::ArrayRef;
 using llvm::SmallVector;
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
 
 namespace {
 /// A loop that empties stacks and fills others: from the moment `begin` to `end`, with the bytes of all slots of one
@@ -74,183 +80,319 @@ SmallVector<LiveSpan> tessera::liveSpans(ArrayRef<Lifetime> buffers) {
   return spans;
 }
 
-int64_t tessera::liveBytesBound(ArrayRef<Lifetime> buffers) {
-  std::map<int, int64_t> changes;
-  for (const LiveSpan &span : liveSpans(buffers)) {
-    changes[span.start] += span.bytes;
-    changes[span.end + 1] -= span.bytes;
-  }
-  int64_t now = 0, most = 0;
-  for (auto [time, change] : changes) most = std::max(most, now += change);
-  return most;
-}
-
 namespace {
-struct Placed {
-  int64_t offset;
-  unsigned buffer;
-};
-/// Offsets strictly between the two are not free.
-struct Forbidden {
-  int64_t above, below;
+/// A sum that changes with time.
+class ChangingSum {
+public:
+  /// Both inclusive.
+  void add(int64_t bytes, int start, int end) {
+    if (start > end || bytes == 0) return;
+    changes.push_back({start, bytes});
+    changes.push_back({end + 1, -bytes});
+  }
+  int64_t most() {
+    llvm::sort(changes); // at one moment, what ends before what begins
+    int64_t now = 0, most = 0;
+    for (auto [time, change] : changes) most = std::max(most, now += change);
+    return most;
+  }
+
+private:
+  std::vector<std::pair<int, int64_t>> changes;
 };
 } // namespace
 
-/// Whether one loop empties `old` while it fills `fresh`, and both are alive at the same time only then.
-static bool takesTurns(const Lifetime &old, const Lifetime &fresh) {
-  return old.emptied.loop >= 0 && old.emptied.loop == fresh.filled.loop;
+int64_t tessera::liveBytesBound(ArrayRef<Lifetime> buffers) {
+  ChangingSum sum;
+  for (const LiveSpan &span : liveSpans(buffers)) sum.add(span.bytes, span.start, span.end);
+  return sum.most();
 }
 
-/// Offsets of `fresh` relative to that of `old` at which some slot would be written too early. In iteration i the slots
-/// of `old` from its own on are still to be read, and the slot of `fresh` is written:
-///
-///   backwards   offset + i · new ≥ (i + 1) · old   for all i: linear in i, so for the first and the last
-///   forwards    offset + (i + 1) · new ≤ i · old
-///
-/// Apart from that the two must not touch at all.
-static Forbidden tooEarly(const Lifetime &old, const Lifetime &fresh) {
-  int64_t slots = old.emptied.slots, oldSlot = old.bytes / slots, newSlot = fresh.bytes / slots;
-  Forbidden none{-alignedBytes(fresh.bytes), alignedBytes(old.bytes)};
-  if (old.emptied.backwards)
-    none.below = std::min(none.below, std::max(oldSlot, slots * oldSlot - (slots - 1) * newSlot));
-  else
-    none.above = std::max(none.above, std::min(-newSlot, (slots - 1) * oldSlot - slots * newSlot));
-  return none;
+int64_t tessera::packingBound(ArrayRef<Lifetime> buffers) {
+  int64_t bound = 0;
+  for (SharedCount count : {SharedCount::Divided, SharedCount::Old, SharedCount::Fresh}) {
+    ChangingSum sum;
+    for (auto [buffer, shared] : llvm::zip(buffers, mostShared(buffers, count))) {
+      sum.add(alignedBytes(buffer.bytes), buffer.start, buffer.end);
+      sum.add(-shared.asFresh, buffer.start, std::min(buffer.end, shared.freshUntil));
+      sum.add(-shared.asOld, std::max(buffer.start, shared.oldFrom), buffer.end);
+    }
+    bound = std::max(bound, sum.most());
+  }
+  return bound;
 }
 
-/// The offsets at which `buffer` must not begin because of `other`, which is at `offset`.
-static Forbidden forbiddenBy(const Lifetime &other, int64_t offset, const Lifetime &buffer) {
-  if (takesTurns(other, buffer)) {
-    Forbidden relative = tooEarly(other, buffer);
-    return {offset + relative.above, offset + relative.below};
+SmallVector<int> tessera::fullMoments(ArrayRef<Lifetime> buffers) {
+  SmallVector<int> starts, ends, moments;
+  for (const Lifetime &buffer : buffers) starts.push_back(buffer.start), ends.push_back(buffer.end);
+  llvm::sort(starts), llvm::sort(ends);
+  const int *start = starts.begin();
+  for (int end : ends) {
+    const int *next = std::upper_bound(start, std::as_const(starts).end(), end);
+    if (next == start) continue; // nothing has begun since the last one
+    moments.push_back(*(next - 1));
+    start = next;
   }
-  if (takesTurns(buffer, other)) {
-    Forbidden relative = tooEarly(buffer, other);
-    return {offset - relative.below, offset - relative.above};
-  }
-  return {offset - alignedBytes(buffer.bytes), offset + alignedBytes(other.bytes)};
+  return moments;
 }
 
-/// The lowest offset of the tightest range of free ones: between two that are forbidden, or else on top. `placed` is in
-/// the order of offsets.
-static int64_t findOffset(const std::vector<Placed> &placed, ArrayRef<Lifetime> buffers, const Lifetime &buffer) {
-  SmallVector<Forbidden> ranges;
-  bool isSorted = true;
-  for (const Placed &other : placed) {
-    const Lifetime &there = buffers[other.buffer];
-    if (there.end < buffer.start || buffer.end < there.start) continue;
-    ranges.push_back(forbiddenBy(there, other.offset, buffer));
-    if (ranges.size() > 1 && ranges.back().above < ranges[ranges.size() - 2].above) isSorted = false;
-  }
-  if (!isSorted) llvm::sort(ranges, [](const Forbidden &a, const Forbidden &b) { return a.above < b.above; });
-  int64_t top = 0, best = -1, bestRoom = std::numeric_limits<int64_t>::max();
-  for (const Forbidden &range : ranges) {
-    int64_t room = range.above - top;
-    if (room >= 0 && room < bestRoom) best = top, bestRoom = room;
-    top = std::max(top, alignedBytes(range.below));
-  }
-  return best >= 0 ? best : top;
-}
+//===----------------------------------------------------------------------===//
+// Placing
+//===----------------------------------------------------------------------===//
 
-static Packing packInOrder(ArrayRef<Lifetime> buffers, ArrayRef<unsigned> order) {
-  Packing packing;
-  packing.offsets.assign(buffers.size(), 0);
-  std::vector<Placed> placed;
-  placed.reserve(buffers.size());
-  for (unsigned i : order) {
+static bool isStack(const Lifetime &buffer) { return buffer.emptied.loop >= 0 || buffer.filled.loop >= 0; }
+
+namespace {
+/// The first and the last of the full moments at which a buffer is live, by their numbers.
+struct Moments {
+  int first, last;
+};
+
+/// Buffers that have offsets, and where others may go.
+class PlacedBuffers {
+public:
+  PlacedBuffers(ArrayRef<Lifetime> buffers, ArrayRef<Moments> moments, int momentCount)
+      : buffers(buffers), moments(moments), all(momentCount), noStacks(momentCount) {
+    packing.offsets.assign(buffers.size(), -1);
+    hasStacks = llvm::any_of(buffers, isStack);
+  }
+
+  void place(unsigned i, int64_t offset) {
+    const Lifetime &buffer = buffers[i];
+    int64_t end = offset + alignedBytes(buffer.bytes);
+    packing.offsets[i] = offset;
+    packing.bytes = std::max(packing.bytes, end);
+    if (buffer.bytes == 0) return;
+    all.add({offset, end}, moments[i].first, moments[i].last);
+    if (isStack(buffer))
+      stacks.push_back(i);
+    else if (hasStacks)
+      noStacks.add({offset, end}, moments[i].first, moments[i].last);
+  }
+
+  /// At the lowest offset of the tightest range of free ones: between two that are taken, or else on top.
+  void place(unsigned i) {
     const Lifetime &buffer = buffers[i];
     int64_t bytes = alignedBytes(buffer.bytes);
-    int64_t offset = findOffset(placed, buffers, buffer);
-    packing.offsets[i] = offset;
-    packing.bytes = std::max(packing.bytes, offset + bytes);
-    Placed entry{offset, i};
-    placed.insert(
-        llvm::upper_bound(placed, entry, [](const Placed &a, const Placed &b) { return a.offset < b.offset; }), entry);
+    free.assign(1, {0, std::numeric_limits<int64_t>::max()});
+    (isStack(buffer) ? noStacks : all).leaveFree(moments[i].first, moments[i].last, bytes, free);
+    if (isStack(buffer)) leaveStacks(buffer, bytes);
+    auto room = [](const ByteRange &range) { return range.end - range.begin; };
+    place(i, llvm::min_element(free, [&](auto &a, auto &b) { return room(a) < room(b); })->begin);
   }
-  return packing;
-}
+
+  bool isPlaced(unsigned i) const { return packing.offsets[i] >= 0; }
+  const Packing &get() const { return packing; }
+
+private:
+  /// Takes from `free` what a stack may not have because of the others.
+  void leaveStacks(const Lifetime &buffer, int64_t bytes) {
+    OccupiedSpace taken(1);
+    for (unsigned i : stacks) {
+      const Lifetime &stack = buffers[i];
+      if (stack.end < buffer.start || buffer.end < stack.start) continue;
+      int64_t below = leastDistance(buffer, stack), above = leastDistance(stack, buffer);
+      if (packing.offsets[i] + bytes - below < packing.offsets[i] + above)
+        taken.add({packing.offsets[i] + bytes - below, packing.offsets[i] + above}, 0, 0);
+    }
+    taken.leaveFree(0, 0, bytes, free);
+  }
+
+  ArrayRef<Lifetime> buffers;
+  ArrayRef<Moments> moments;
+  OccupiedSpace all, noStacks;
+  SmallVector<unsigned> stacks;
+  bool hasStacks = false;
+  SmallVector<ByteRange> free; ///< for the buffer that is being placed
+  Packing packing;
+};
+} // namespace
 
 /// Orders each stack that a loop fills after one that it empties, the largest after the largest, so that they are
 /// placed next to each other before others fill the gaps.
-static void pairStacks(ArrayRef<Lifetime> buffers, llvm::SmallVectorImpl<unsigned> &order) {
-  SmallVector<unsigned> paired;
-  llvm::SmallVector<bool> done(buffers.size(), false);
+static SmallVector<unsigned> inPairs(ArrayRef<Lifetime> buffers, ArrayRef<unsigned> order) {
+  SmallVector<unsigned> paired, stacks;
+  for (unsigned i : order)
+    if (isStack(buffers[i])) stacks.push_back(i);
+  SmallVector<bool> done(buffers.size(), false);
+  auto isPartner = [&](unsigned i, unsigned j) {
+    return !done[j] && (areStackPair(buffers[i], buffers[j]) || areStackPair(buffers[j], buffers[i]));
+  };
   for (unsigned i : order) {
     if (done[i]) continue;
     done[i] = true;
     paired.push_back(i);
-    for (unsigned j : order) {
-      bool isPair = !done[j] && (takesTurns(buffers[i], buffers[j]) || takesTurns(buffers[j], buffers[i]));
-      if (!isPair) continue;
-      done[j] = true;
-      paired.push_back(j);
-      // The lower one first: there is room on top.
-      bool isOld = takesTurns(buffers[j], buffers[i]);
-      if (isOld == (isOld ? buffers[j] : buffers[i]).emptied.backwards)
-        std::swap(paired.back(), paired[paired.size() - 2]);
-      break;
-    }
+    if (!isStack(buffers[i])) continue;
+    const unsigned *j = llvm::find_if(stacks, [&](unsigned other) { return isPartner(i, other); });
+    if (j == stacks.end()) continue;
+    done[*j] = true;
+    paired.push_back(*j);
+    // The lower one first: there is room on top.
+    bool isOld = areStackPair(buffers[*j], buffers[i]);
+    if (isOld == (isOld ? buffers[*j] : buffers[i]).emptied.backwards)
+      std::swap(paired.back(), paired[paired.size() - 2]);
   }
-  order.assign(paired);
+  return paired;
 }
 
-/// Limits of the search: packings, and comparisons of two buffers in all of them together. Some tens of milliseconds.
-static constexpr int64_t mostAttempts = 2000, mostComparisons = 8'000'000;
-/// Buffers smaller than this fraction of the arena keep their place in the order.
-static constexpr int64_t smallPart = 2048;
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
 
-static void improveOrder(ArrayRef<Lifetime> buffers, int64_t bound, SmallVector<unsigned> order, Packing &best) {
-  SmallVector<unsigned> movable; // places in the order
-  for (auto [place, buffer] : llvm::enumerate(order))
-    if (buffers[buffer].bytes >= best.bytes / smallPart) movable.push_back(place);
-  if (movable.size() < 2) return;
-  int64_t count = buffers.size(), attempts = std::min(mostAttempts, mostComparisons / (count * count));
+/// So few buffers are searched together; of more only the large ones, at most so many.
+static constexpr size_t fewBuffers = 32, mostSearched = 256;
+/// How often the search may choose: for one size of the arena, and in all. Some tens of milliseconds.
+static constexpr int64_t mostNodes = 1000, mostNodesInAll = 24'000;
+/// How much may be compared to place buffers in one order after the other.
+static constexpr int64_t mostComparisons = 6'000'000, mostForBuffer = 256;
+/// The search is for buffers of at least these fractions of the bound, one after the other.
+static constexpr int64_t largeParts[] = {256, 2048, 1 << 17};
+/// After the search, buffers of this part move in the order.
+static constexpr int64_t movedPart = 2048;
+/// Once the search is at its limit, a smaller part of the bound is not worth another one.
+static constexpr int64_t littleGain = 4096;
+
+namespace {
+class BufferPacker {
+public:
+  explicit BufferPacker(ArrayRef<Lifetime> buffers);
+  Packing run();
+
+private:
+  using Outcome = PackingSearch::Outcome;
+  /// What decides the order of buffers; less is earlier.
+  using Key = std::pair<double, double>;
+
+  template <typename KeyOf> SmallVector<unsigned> sortedBy(KeyOf key) const;
+  bool isDone() const { return best.bytes <= best.bound; }
+  /// Packs in this order if there is time and need.
+  void tryOrder(SmallVector<unsigned> order);
+  void tryOrders();
+  void improveOrder();
+  /// Places the buffers without offsets in this order, and takes the packing if it is the best one. Returns its bytes.
+  int64_t consider(PlacedBuffers placed, ArrayRef<unsigned> order);
+  void search(ArrayRef<unsigned> large);
+  SmallVector<unsigned> largest(int64_t leastBytes) const;
+  PlacedBuffers noneYet() const { return {buffers, moments, static_cast<int>(fullest.size())}; }
+
+  ArrayRef<Lifetime> buffers;
+  SmallVector<int> fullest;     ///< `fullMoments`
+  SmallVector<Moments> moments; ///< of each buffer
+  SmallVector<unsigned> bySize, bestOrder;
+  Packing best;
+  int64_t orderBytes = std::numeric_limits<int64_t>::max(); ///< in the best order
+  int64_t nodesLeft = mostNodesInAll, comparisonsLeft = mostComparisons;
+};
+} // namespace
+
+template <typename KeyOf> SmallVector<unsigned> BufferPacker::sortedBy(KeyOf key) const {
+  SmallVector<std::pair<Key, unsigned>> keys;
+  for (auto [i, buffer] : llvm::enumerate(buffers))
+    keys.push_back(
+        {key(static_cast<double>(buffer.bytes), static_cast<double>(buffer.end - buffer.start + 1), buffer.start), i});
+  llvm::sort(keys);
+  return llvm::map_to_vector(keys, [](const auto &entry) { return entry.second; });
+}
+
+BufferPacker::BufferPacker(ArrayRef<Lifetime> buffers)
+    : buffers(buffers), fullest(fullMoments(buffers)),
+      bySize(sortedBy([](double bytes, double duration, int) { return Key(-bytes, -duration); })) {
+  best.bytes = std::numeric_limits<int64_t>::max();
+  best.bound = packingBound(buffers);
+  auto number = [&](int moment) { return static_cast<int>(llvm::lower_bound(fullest, moment) - fullest.begin()); };
+  for (const Lifetime &buffer : buffers) moments.push_back({number(buffer.start), number(buffer.end + 1) - 1});
+}
+
+int64_t BufferPacker::consider(PlacedBuffers placed, ArrayRef<unsigned> order) {
+  for (unsigned i : order)
+    if (!placed.isPlaced(i)) placed.place(i);
+  int64_t count = buffers.size();
+  comparisonsLeft -= count * std::min(count, mostForBuffer);
+  Packing packing = placed.get();
+  int64_t bytes = packing.bytes;
+  if (bytes >= best.bytes) return bytes;
+  packing.bound = best.bound;
+  best = std::move(packing);
+  return bytes;
+}
+
+void BufferPacker::tryOrder(SmallVector<unsigned> order) {
+  if (isDone() || comparisonsLeft <= 0) return;
+  int64_t bytes = consider(noneYet(), order);
+  if (bytes < orderBytes) orderBytes = bytes, bestOrder = std::move(order);
+}
+
+void BufferPacker::tryOrders() {
+  SmallVector<unsigned> paired = inPairs(buffers, bySize);
+  bool isNew = paired != bySize;
+  tryOrder(std::move(paired));
+  if (isNew) tryOrder(bySize);
+  tryOrder(sortedBy([](double bytes, double duration, int) { return Key(-bytes * duration, 0); }));
+  tryOrder(sortedBy([](double bytes, double duration, int) { return Key(-duration, -bytes); }));
+  tryOrder(sortedBy([](double bytes, double, int start) { return Key(start, -bytes); }));
+}
+
+/// Moves large buffers in the best order, in a fixed random sequence, as long as that does no harm.
+void BufferPacker::improveOrder() {
+  SmallVector<unsigned> places; // of large buffers in the order
+  for (auto [place, i] : llvm::enumerate(bestOrder))
+    if (buffers[i].bytes >= best.bytes / movedPart) places.push_back(place);
+  if (places.size() < 2) return;
   std::minstd_rand chance(1);
-  for (int64_t i = 0; i < attempts && best.bytes > bound; ++i) {
-    unsigned from = movable[chance() % movable.size()], to = movable[chance() % movable.size()];
-    if (from == to) continue;
-    SmallVector<unsigned> changed(order);
+  while (!isDone() && comparisonsLeft > 0) {
+    unsigned from = places[chance() % places.size()], to = places[chance() % places.size()];
+    SmallVector<unsigned> changed(bestOrder);
     if (from < to)
       std::rotate(changed.begin() + from, changed.begin() + from + 1, changed.begin() + to + 1);
     else
       std::rotate(changed.begin() + to, changed.begin() + from, changed.begin() + from + 1);
-    Packing packing = packInOrder(buffers, changed);
-    if (packing.bytes > best.bytes) continue;
-    order = std::move(changed);
-    best = std::move(packing);
+    int64_t bytes = consider(noneYet(), changed);
+    if (bytes <= orderBytes) orderBytes = bytes, bestOrder = std::move(changed);
   }
 }
 
-Packing tessera::packBuffers(ArrayRef<Lifetime> buffers) {
-  SmallVector<unsigned> order(buffers.size());
-  std::iota(order.begin(), order.end(), 0);
-  auto duration = [&](unsigned i) { return static_cast<double>(buffers[i].end - buffers[i].start + 1); };
-  auto sortBy = [&](auto key) {
-    llvm::sort(order, [&](unsigned a, unsigned b) {
-      auto ka = key(a), kb = key(b);
-      return ka != kb ? ka > kb : a < b;
-    });
-  };
-  int64_t bound = liveBytesBound(buffers);
-  sortBy([&](unsigned i) { return std::pair(static_cast<double>(buffers[i].bytes), duration(i)); });
-  SmallVector<unsigned> inPairs(order);
-  pairStacks(buffers, inPairs);
-  Packing best = packInOrder(buffers, order);
-  SmallVector<unsigned> bestOrder(order);
-  auto attempt = [&] {
-    Packing other = packInOrder(buffers, order);
-    if (other.bytes < best.bytes) best = std::move(other), bestOrder = order;
-  };
-  if (best.bytes > bound && inPairs != order) std::swap(order, inPairs), attempt(), std::swap(order, inPairs);
-  if (best.bytes > bound)
-    sortBy([&](unsigned i) { return duration(i) * static_cast<double>(buffers[i].bytes); }), attempt();
-  if (best.bytes > bound)
-    sortBy([&](unsigned i) { return std::pair(duration(i), static_cast<double>(buffers[i].bytes)); }), attempt();
-  if (best.bytes > bound)
-    sortBy([&](unsigned i) {
-      return std::pair(-static_cast<double>(buffers[i].start), static_cast<double>(buffers[i].bytes));
-    }),
-        attempt();
-  if (best.bytes > bound) improveOrder(buffers, bound, bestOrder, best);
+SmallVector<unsigned> BufferPacker::largest(int64_t leastBytes) const {
+  SmallVector<unsigned> large;
+  for (unsigned i : bySize)
+    if (buffers[i].bytes >= leastBytes && large.size() < mostSearched) large.push_back(i);
+  return large;
+}
+
+/// Halves the sizes in question. What is impossible for some buffers is impossible for all.
+void BufferPacker::search(ArrayRef<unsigned> large) {
+  SmallVector<Lifetime> lifetimes = llvm::map_to_vector(large, [&](unsigned i) { return buffers[i]; });
+  PackingSearch search(lifetimes);
+  int64_t nodes = nodesLeft / 2;
+  // Below `low` nothing has been found, or nothing can be; at `high` a packing of the large buffers is known.
+  int64_t low = best.bound, high = best.bytes, size = low, littleBytes = 0;
+  while (low < high && high - low >= littleBytes && nodes > 0 && comparisonsLeft > 0) {
+    Outcome outcome = Outcome::Unknown;
+    for (auto preference : {PackingSearch::Preference::Area, PackingSearch::Preference::Duration}) {
+      if (outcome != Outcome::Unknown) break;
+      outcome = search.run(size, std::min(mostNodes, nodes), preference);
+      nodes -= search.getNodes(), nodesLeft -= search.getNodes();
+    }
+    if (outcome == Outcome::Found) {
+      PlacedBuffers placed = noneYet();
+      for (auto [buffer, offset] : llvm::zip(large, search.getOffsets())) placed.place(buffer, offset);
+      consider(std::move(placed), bySize);
+    }
+    (outcome == Outcome::Found ? high : low) = outcome == Outcome::Found ? size : size + bufferAlignment;
+    if (outcome == Outcome::Impossible) best.bound = std::max(best.bound, low);
+    if (outcome == Outcome::Unknown) littleBytes = best.bound / littleGain;
+    size = low + (high - low) / 2 / bufferAlignment * bufferAlignment;
+  }
+}
+
+Packing BufferPacker::run() {
+  if (buffers.empty()) return {};
+  tryOrders();
+  bool areFew = buffers.size() <= fewBuffers;
+  for (int64_t part : largeParts)
+    if (!isDone() && !areFew) search(largest(best.bound / part));
+  if (!isDone() && areFew) search(bySize);
+  if (!isDone()) improveOrder();
   return best;
 }
+
+Packing tessera::packBuffers(ArrayRef<Lifetime> buffers) { return BufferPacker(buffers).run(); }

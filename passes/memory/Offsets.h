@@ -1,7 +1,8 @@
 //===- Offsets.h - offsets for buffers with lifetimes ---------------------===//
 //
 // Dynamic storage allocation with known lifetimes: buffers that are live at the same time must not overlap. NP-hard;
-// greedy by size with best fit reaches the lower bound for nearly all programs. Independent of IR.
+// greedy by size with best fit reaches the lower bound for most programs, and a search for most others. Independent of
+// IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +42,9 @@ struct Lifetime {
 struct Packing {
   llvm::SmallVector<int64_t> offsets; ///< one for each buffer, aligned
   int64_t bytes = 0;                  ///< end of the highest buffer
+  int64_t bound = 0;                  ///< no packing needs less
+
+  bool isOptimal() const { return bytes == bound; }
 };
 
 /// The bytes that count of a buffer from the moment `start` to `end`: all, or its share while a loop empties stacks and
@@ -58,8 +62,15 @@ llvm::SmallVector<LiveSpan> liveSpans(llvm::ArrayRef<Lifetime> buffers);
 /// Gives each buffer an offset. The same input gives the same offsets.
 Packing packBuffers(llvm::ArrayRef<Lifetime> buffers);
 
+/// Moments, in order, such that buffers which are live at one moment are all live at one of these.
+llvm::SmallVector<int> fullMoments(llvm::ArrayRef<Lifetime> buffers);
+
 /// Peak live memory: the largest sum of `liveSpans`. No packing needs less.
 int64_t liveBytesBound(llvm::ArrayRef<Lifetime> buffers);
+
+/// The same, but for stacks that one loop empties and fills it counts how close they may be. No packing needs less, and
+/// none that needs so little may exist.
+int64_t packingBound(llvm::ArrayRef<Lifetime> buffers);
 
 } // namespace tessera
 

@@ -299,14 +299,13 @@ void StoragePlan::placeSlotsTaken(RepeatOp repeat, unsigned i) {
 // Stacks that share storage
 //===----------------------------------------------------------------------===//
 
-/// Only outermost repeats: an enclosing one would traverse the stacks again.
 void StoragePlan::noteStacks() {
-  int loop = 0;
-  for (auto repeat : function.getBody().front().getOps<RepeatOp>()) {
+  function.getBody().walk<WalkOrder::PreOrder>([&](RepeatOp repeat) {
+    int loop = loopDepths.size();
+    loopDepths.push_back(repeatDepth(repeat));
     noteEmptied(repeat, loop);
     noteFilled(repeat, loop);
-    ++loop;
-  }
+  });
 }
 
 bool StoragePlan::ownsBuffer(Value root, int start, int end) const {
@@ -325,11 +324,13 @@ bool StoragePlan::ownsBuffer(Value root, int start, int end) const {
   return true;
 }
 
-/// Stacks that the repeat reads slot by slot, and that no op reads afterwards.
+/// Stacks that the repeat reads slot by slot, and that no op reads afterwards. They are of its own block: a repeat
+/// between would traverse them again.
 void StoragePlan::noteEmptied(RepeatOp repeat, int loop) {
   for (Value operand : repeat.getSliced()) {
     Value root = viewRoot(operand);
-    bool isStack = root == operand && root.getDefiningOp<RepeatOp>() && line.lastUse(root) == line.endOf(repeat);
+    bool isStack = root == operand && root.getDefiningOp<RepeatOp>() &&
+                   root.getParentBlock() == repeat->getBlock() && line.lastUse(root) == line.endOf(repeat);
     // Neither as another operand nor through a view.
     bool isReadOnce = llvm::count(repeat->getOperands(), operand) == 1 && llvm::none_of(root.getUsers(), isStorageView);
     if (!isStack || !isReadOnce || !ownsBuffer(root, line.at(repeat), line.endOf(repeat))) continue;
@@ -410,8 +411,8 @@ void StoragePlan::shareSlots(ArrayRef<unsigned> members) {
       if (cell.buffer != static_cast<int>(member)) continue;
       cell.buffer = buffers.size();
       cell.offset += start;
-      // The repeats that use the stacks are outermost; the strides of repeats inside them stay.
-      if (!cell.strides.empty()) cell.strides.front() = shared.slot;
+      // Those of the repeats that use the stacks; the strides of repeats inside them stay.
+      if (!cell.strides.empty()) cell.strides[loopDepths[shared.lifetime.emptied.loop]] = shared.slot;
     }
     buffers[member].lifetime = {};
   }

@@ -108,6 +108,7 @@ private:
   llvm::DenseMap<mlir::Value, int> cellOf;
   llvm::StringMap<int> stateCells;
   llvm::SmallVector<mlir::OpOperand *> copies;
+  llvm::SmallVector<unsigned> loopDepths; ///< the number of repeats around each loop of `StackUse`
 };
 
 /// The number of repeats around an op.

@@ -1,10 +1,11 @@
 //===- OffsetsTest.cpp - packing buffers ----------------------------------------===//
 
-#include "passes/memory/Offsets.h"
+#include "tests/passes/memory/LifetimeSets.h"
 #include "gtest/gtest.h"
-#include <random>
+#include <numeric>
 
 using namespace tessera;
+using namespace tessera::test;
 
 static bool overlap(const Lifetime &a, int64_t atA, const Lifetime &b, int64_t atB) {
   bool inTime = a.start <= b.end && b.start <= a.end;
@@ -18,23 +19,6 @@ static void expectValid(llvm::ArrayRef<Lifetime> buffers, const Packing &packing
     for (size_t j = 0; j < i; ++j)
       ASSERT_FALSE(overlap(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j])) << i << " and " << j;
   }
-}
-
-/// A forward pass that saves values of equal layers, and the backward pass that reads them in reverse, with short-lived
-/// values in between.
-static std::vector<Lifetime> trainingStep(int layers, std::mt19937 &random) {
-  std::vector<Lifetime> buffers;
-  int end = 20 * layers;
-  for (int layer = 0; layer < layers; ++layer) {
-    int forward = 10 * layer, backward = end - 10 * layer;
-    buffers.push_back({4096 + 64 * static_cast<int64_t>(random() % 8), forward, backward});
-    buffers.push_back({1024, forward + 1, backward - 1});
-    for (int i = 0; i < 4; ++i)
-      buffers.push_back({512 + 64 * static_cast<int64_t>(random() % 40), forward + 2 * i, forward + 2 * i + 2});
-    for (int i = 0; i < 4; ++i)
-      buffers.push_back({512 + 64 * static_cast<int64_t>(random() % 40), backward - 2 * i - 2, backward - 2 * i});
-  }
-  return buffers;
 }
 
 TEST(Offsets, NothingNeedsNothing) {
@@ -57,50 +41,115 @@ TEST(Offsets, EndsCount) {
 TEST(Offsets, RandomLifetimesNeverOverlap) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
-    std::vector<Lifetime> buffers;
-    for (int i = 0; i < 120; ++i) {
-      int start = random() % 100;
-      buffers.push_back({1 + static_cast<int64_t>(random() % 5000), start, start + static_cast<int>(random() % 30)});
-    }
+    std::vector<Lifetime> buffers = randomLifetimes(120, 100, 30, random);
     Packing packing = packBuffers(buffers);
     expectValid(buffers, packing);
     EXPECT_EQ(packing.offsets, packBuffers(buffers).offsets);
   }
 }
 
-/// Runs the loop of two stacks that share storage: every slot that is read must not have been written over.
-static void expectTurns(const Lifetime &old, int64_t atOld, const Lifetime &fresh, int64_t atFresh) {
+/// Whether a loop of two stacks may run: every slot that is read must not have been written over.
+static bool mayShare(const Lifetime &old, int64_t atOld, const Lifetime &fresh, int64_t atFresh) {
   int64_t slots = old.emptied.slots, oldSlot = old.bytes / slots, newSlot = fresh.bytes / slots;
   for (int64_t step = 0; step < slots; ++step)
     for (int64_t later = step; later < slots; ++later) {
       auto slot = [&](int64_t at) { return old.emptied.backwards ? slots - 1 - at : at; };
       int64_t written = atFresh + slot(step) * newSlot, read = atOld + slot(later) * oldSlot;
-      ASSERT_TRUE(written + newSlot <= read || read + oldSlot <= written) << "step " << step << ", " << later;
+      if (written + newSlot > read && read + oldSlot > written) return false;
     }
+  return true;
+}
+
+/// Whether two buffers may have these offsets.
+static bool mayBeAt(const Lifetime &a, int64_t atA, const Lifetime &b, int64_t atB) {
+  if (a.emptied.loop >= 0 && a.emptied.loop == b.filled.loop) return mayShare(a, atA, b, atB);
+  if (b.emptied.loop >= 0 && b.emptied.loop == a.filled.loop) return mayShare(b, atB, a, atA);
+  return !overlap(a, atA, b, atB);
 }
 
 TEST(Offsets, StacksTakeTurns) {
   for (bool backwards : {false, true})
     for (unsigned seed = 0; seed < 200; ++seed) {
       std::mt19937 random(seed);
-      int64_t slots = 1 + random() % 12;
-      std::vector<Lifetime> buffers;
-      for (int i = 0; i < 8; ++i) {
-        bool isOld = random() % 2;
-        Lifetime buffer{64 * slots * static_cast<int64_t>(1 + random() % 9), isOld ? 0 : 5, isOld ? 6 : 9};
-        if (random() % 4) (isOld ? buffer.emptied : buffer.filled) = {3, slots, backwards};
-        buffers.push_back(buffer);
-      }
+      std::vector<Lifetime> buffers = randomStacks(8, backwards, random);
       Packing packing = packBuffers(buffers);
       for (size_t i = 0; i < buffers.size(); ++i)
-        for (size_t j = 0; j < buffers.size(); ++j) {
-          if (i == j) continue;
-          if (buffers[i].emptied.loop == 3 && buffers[j].filled.loop == 3)
-            expectTurns(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j]);
-          else if (buffers[j].emptied.loop != 3 || buffers[i].filled.loop != 3)
-            ASSERT_FALSE(overlap(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j])) << i << " and " << j;
-        }
+        for (size_t j = 0; j < i; ++j)
+          ASSERT_TRUE(mayBeAt(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j])) << i << " and " << j;
     }
+}
+
+/// The least bytes of all packings: in some order each buffer is at the lowest offset above those before it that it may
+/// have.
+static int64_t leastBytes(llvm::ArrayRef<Lifetime> buffers) {
+  std::vector<unsigned> order(buffers.size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t least = INT64_MAX;
+  do {
+    std::vector<int64_t> offsets(buffers.size(), 0);
+    int64_t bytes = 0, from = 0;
+    for (auto next = order.begin(); next != order.end(); ++next) {
+      int64_t &offset = offsets[*next];
+      auto isFree = [&](unsigned other) { return mayBeAt(buffers[*next], offset, buffers[other], offsets[other]); };
+      for (offset = from; !std::all_of(order.begin(), next, isFree);) offset += bufferAlignment;
+      from = offset;
+      bytes = std::max(bytes, offset + alignedBytes(buffers[*next].bytes));
+    }
+    least = std::min(least, bytes);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return least;
+}
+
+TEST(Offsets, FewBuffersNeedLeast) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Lifetime> buffers = randomLifetimes(3 + seed % 5, 6, 4, random);
+    for (Lifetime &buffer : buffers) buffer.bytes = 64 * (1 + buffer.bytes % 9);
+    Packing packing = packBuffers(buffers);
+    expectValid(buffers, packing);
+    EXPECT_EQ(packing.bytes, leastBytes(buffers)) << "seed " << seed;
+    EXPECT_TRUE(packing.isOptimal()) << "seed " << seed;
+  }
+}
+
+/// Six units are live at each moment, but no packing has all of them side by side.
+TEST(Offsets, AHigherBoundIsProven) {
+  std::vector<Lifetime> buffers{{4, 0, 0}, {2, 0, 1}, {3, 1, 2}, {1, 2, 2}, {1, 1, 3}, {1, 2, 3}, {4, 3, 4}, {2, 4, 4}};
+  for (Lifetime &buffer : buffers) buffer.bytes *= bufferAlignment;
+  EXPECT_EQ(leastBytes(buffers), 7 * bufferAlignment);
+  EXPECT_EQ(packingBound(buffers), 6 * bufferAlignment);
+  Packing packing = packBuffers(buffers);
+  expectValid(buffers, packing);
+  EXPECT_EQ(packing.bytes, 7 * bufferAlignment);
+  EXPECT_EQ(packing.bound, 7 * bufferAlignment);
+}
+
+/// Three old stacks, of which two are too small for the fresh ones to share with: only one pair does, which no sum of
+/// live bytes shows.
+TEST(Offsets, EachStackSharesWithOneOther) {
+  StackUse use{0, 4, true};
+  std::vector<Lifetime> buffers;
+  for (int64_t slot : {4, 1, 1}) buffers.push_back({4 * 64 * slot, 0, 6, use, {}});
+  for (int64_t slot : {3, 2}) buffers.push_back({4 * 64 * slot, 5, 9, {}, use});
+  Packing packing = packBuffers(buffers);
+  EXPECT_EQ(packing.bytes, leastBytes(buffers));
+  EXPECT_EQ(packing.bound, packing.bytes);
+  EXPECT_GT(packing.bound, liveBytesBound(buffers));
+}
+
+TEST(Offsets, FewStacksNeedLeast) {
+  unsigned aboveLiveBytes = 0;
+  for (bool backwards : {false, true})
+    for (unsigned seed = 0; seed < 150; ++seed) {
+      std::mt19937 random(seed);
+      std::vector<Lifetime> buffers = randomStacks(2 + seed % 5, backwards, random);
+      Packing packing = packBuffers(buffers);
+      EXPECT_EQ(packing.bytes, leastBytes(buffers)) << "seed " << seed << (backwards ? ", backwards" : "");
+      EXPECT_TRUE(packing.isOptimal()) << "seed " << seed;
+      EXPECT_LE(liveBytesBound(buffers), packingBound(buffers)) << "seed " << seed;
+      aboveLiveBytes += packing.bytes > liveBytesBound(buffers);
+    }
+  EXPECT_GT(aboveLiveBytes, 0u);
 }
 
 /// Emptied from the end the new stack lies above the old one, from the beginning below it.
@@ -128,5 +177,6 @@ TEST(Offsets, TenThousandBuffers) {
   std::vector<Lifetime> buffers = trainingStep(1000, random);
   ASSERT_EQ(buffers.size(), 10000u);
   Packing packing = packBuffers(buffers);
+  expectValid(buffers, packing);
   EXPECT_LE(static_cast<double>(packing.bytes), 1.01 * static_cast<double>(liveBytesBound(buffers)));
 }
