@@ -349,12 +349,26 @@ void StoragePlan::noteFilled(RepeatOp repeat, int loop) {
   }
 }
 
-/// Whether a buffer is one stack that one repeat fills and another empties, slot by slot, so that its slots need not be
+/// Whether only repeats write and read a value, slot by slot.
+static bool hasOnlySlots(Value stack) {
+  auto isSlice = [](OpOperand &use) {
+    auto repeat = dyn_cast<RepeatOp>(use.getOwner());
+    unsigned carried = repeat ? repeat.getCarried().size() : 0, operand = use.getOperandNumber();
+    return repeat && operand >= carried && operand < carried + repeat.getSliced().size();
+  };
+  return stack.getDefiningOp<RepeatOp>() && llvm::all_of(stack.getUses(), isSlice);
+}
+
+/// Whether a buffer is of stacks that one repeat fills and another empties, slot by slot, so that its slots need not be
 /// adjacent.
-bool StoragePlan::mayShareSlots(const Buffer &buffer) const {
-  const Lifetime &lifetime = buffer.lifetime;
-  return lifetime.emptied.loop >= 0 && lifetime.filled.loop >= 0 && buffer.slot == 0 &&
-         lifetime.bytes / lifetime.emptied.slots % bufferAlignment == 0;
+bool StoragePlan::mayShareSlots(unsigned buffer) const {
+  const Lifetime &lifetime = buffers[buffer].lifetime;
+  return lifetime.emptied.loop >= 0 && lifetime.filled.loop >= 0 && buffers[buffer].slot == 0 &&
+         lifetime.bytes / lifetime.emptied.slots % bufferAlignment == 0 && llvm::all_of(cells, [&](const Cell &cell) {
+           auto isStack = [](const Segment &segment) { return hasOnlySlots(segment.value); };
+           bool isWhole = cell.buffer == static_cast<int>(buffer) && cell.strides.empty();
+           return !isWhole || llvm::all_of(cell.segments, isStack);
+         });
 }
 
 static int64_t slotBytes(const Lifetime &lifetime) {
@@ -367,7 +381,7 @@ void StoragePlan::groupStacks() {
   SmallVector<unsigned> filled, emptied;
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
     if (buffer.lifetime.filled.loop >= 0) filled.push_back(i);
-    if (mayShareSlots(buffer)) emptied.push_back(i);
+    if (mayShareSlots(i)) emptied.push_back(i);
   }
   auto bySlot = [&](unsigned a, unsigned b) { return slotBytes(buffers[a].lifetime) > slotBytes(buffers[b].lifetime); };
   llvm::stable_sort(filled, bySlot);

@@ -84,7 +84,7 @@ private:
   void noteEmptied(RepeatOp repeat, int loop);
   void noteFilled(RepeatOp repeat, int loop);
   void groupStacks();
-  bool mayShareSlots(const Buffer &buffer) const;
+  bool mayShareSlots(unsigned buffer) const;
   void shareSlots(llvm::ArrayRef<unsigned> members);
   /// Whether `root` alone has the whole buffer of its cell from `start` to `end`, but for its slots.
   bool ownsBuffer(mlir::Value root, int start, int end) const;
