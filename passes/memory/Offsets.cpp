@@ -46,12 +46,12 @@ static std::map<int, Turns> findTurns(ArrayRef<Lifetime> buffers) {
     if (buffer.emptied.loop >= 0) {
       Turns &turns = loops[buffer.emptied.loop];
       turns.end = buffer.end, turns.slots = buffer.emptied.slots;
-      turns.oldSlots += buffer.bytes / buffer.emptied.slots;
+      turns.oldSlots += buffer.slotOf(buffer.emptied);
     }
     if (buffer.filled.loop >= 0) {
       Turns &turns = loops[buffer.filled.loop];
       turns.begin = buffer.start, turns.slots = buffer.filled.slots;
-      turns.newSlots += buffer.bytes / buffer.filled.slots;
+      turns.newSlots += buffer.slotOf(buffer.filled);
     }
   }
   return loops;
@@ -67,12 +67,12 @@ SmallVector<LiveSpan> tessera::liveSpans(ArrayRef<Lifetime> buffers) {
     int start = buffer.start, end = buffer.end;
     if (const Turns &turns = loops[buffer.emptied.loop]; turns.isComplete()) {
       end = turns.begin - 1;
-      int64_t slot = buffer.bytes / turns.slots;
+      int64_t slot = buffer.slotOf(buffer.emptied);
       live(i, turns.isFullestAtFirst() ? slot * turns.slots : slot, turns.begin, turns.end);
     }
     if (const Turns &turns = loops[buffer.filled.loop]; turns.isComplete()) {
       start = turns.end + 1;
-      int64_t slot = buffer.bytes / turns.slots;
+      int64_t slot = buffer.slotOf(buffer.filled);
       live(i, turns.isFullestAtFirst() ? slot : slot * turns.slots, turns.begin, turns.end);
     }
     live(i, alignedBytes(buffer.bytes), start, end);
@@ -185,17 +185,21 @@ public:
   const Packing &get() const { return packing; }
 
 private:
-  /// Takes from `free` what a stack may not have because of the others.
+  /// Takes from `free` what a stack may not have because of the others: it may end where another one shares its end, and
+  /// may not begin before the other one allows it. The two parts that are left of a range may overlap.
   void leaveStacks(const Lifetime &buffer, int64_t bytes) {
-    OccupiedSpace taken(1);
     for (unsigned i : stacks) {
       const Lifetime &stack = buffers[i];
       if (stack.end < buffer.start || buffer.end < stack.start) continue;
-      int64_t below = leastDistance(buffer, stack), above = leastDistance(stack, buffer);
-      if (packing.offsets[i] + bytes - below < packing.offsets[i] + above)
-        taken.add({packing.offsets[i] + bytes - below, packing.offsets[i] + above}, 0, 0);
+      int64_t lastEnd = packing.offsets[i] - leastDistance(buffer, stack) + bytes;
+      int64_t firstBegin = packing.offsets[i] + leastDistance(stack, buffer);
+      SmallVector<ByteRange> left;
+      for (const ByteRange &range : free)
+        for (ByteRange part : {ByteRange{range.begin, std::min(range.end, lastEnd)},
+                               ByteRange{std::max(range.begin, firstBegin), range.end}})
+          if (part.end - part.begin >= bytes) left.push_back(part);
+      free = std::move(left);
     }
-    taken.leaveFree(0, 0, bytes, free);
   }
 
   ArrayRef<Lifetime> buffers;

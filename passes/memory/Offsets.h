@@ -24,8 +24,9 @@ constexpr int64_t alignedBytes(int64_t bytes) {
 /// How a loop accesses a buffer of equal slots, one in each iteration.
 struct StackUse {
   int loop = -1;          ///< identifies the loop; -1: none
-  int64_t slots = 0;      ///< iterations of the loop; the buffer holds as many slots
+  int64_t slots = 0;      ///< iterations of the loop; the buffer begins with as many slots
   bool backwards = false; ///< from the last slot to the first
+  int64_t slotBytes = 0;  ///< 0: the slots are the whole buffer
 };
 
 /// A buffer that lives from `start` to `end`, both inclusive.
@@ -37,6 +38,8 @@ struct Lifetime {
   int start = 0, end = 0;
   StackUse emptied = {}; ///< by a loop that is the last to read it: a slot is dead after its iteration
   StackUse filled = {};  ///< by a loop that is the first to write it: a slot is alive from its iteration on
+
+  int64_t slotOf(const StackUse &use) const { return use.slotBytes > 0 ? use.slotBytes : bytes / use.slots; }
 };
 
 struct Packing {

@@ -22,7 +22,8 @@ int64_t tessera::leastDistance(const Lifetime &lower, const Lifetime &upper) {
   bool isOldBelow = areStackPair(lower, upper), isFreshBelow = areStackPair(upper, lower);
   const StackUse &use = isOldBelow ? lower.emptied : lower.filled;
   if ((!isOldBelow && !isFreshBelow) || isOldBelow != use.backwards) return alignedBytes(lower.bytes);
-  int64_t slot = lower.bytes / use.slots, above = upper.bytes / use.slots;
+  const StackUse &otherUse = isOldBelow ? upper.filled : upper.emptied;
+  int64_t slot = lower.slotOf(use), above = upper.slotOf(otherUse);
   int64_t distance = std::max(slot, use.slots * slot - (use.slots - 1) * above);
   return std::min(alignedBytes(distance), alignedBytes(lower.bytes));
 }

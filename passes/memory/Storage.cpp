@@ -308,13 +308,13 @@ void StoragePlan::noteStacks() {
   });
 }
 
-bool StoragePlan::ownsBuffer(Value root, int start, int end) const {
+bool StoragePlan::ownsBuffer(Value root, int start, int end, bool mayEnd) const {
   auto found = cellOf.find(root);
   if (found == cellOf.end()) return false;
   const Cell &own = cells[found->second];
   const Buffer &buffer = buffers[own.buffer];
-  if (!buffer.state.empty() || own.offset != 0 || !own.strides.empty() || own.bytes != buffer.lifetime.bytes)
-    return false;
+  if (!buffer.state.empty() || own.offset != 0 || !own.strides.empty()) return false;
+  if (mayEnd ? own.bytes > buffer.lifetime.bytes : own.bytes != buffer.lifetime.bytes) return false;
   for (const Cell &cell : cells)
     for (const Segment &segment : cell.segments) {
       bool isSlot = !cell.strides.empty();
@@ -329,14 +329,18 @@ bool StoragePlan::ownsBuffer(Value root, int start, int end) const {
 void StoragePlan::noteEmptied(RepeatOp repeat, int loop) {
   for (Value operand : repeat.getSliced()) {
     Value root = viewRoot(operand);
-    bool isStack = root == operand && root.getDefiningOp<RepeatOp>() &&
-                   root.getParentBlock() == repeat->getBlock() && line.lastUse(root) == line.endOf(repeat);
+    bool isStack = root == operand && root.getDefiningOp<RepeatOp>() && root.getParentBlock() == repeat->getBlock() &&
+                   line.lastUse(root) == line.endOf(repeat);
     // Neither as another operand nor through a view.
     bool isReadOnce = llvm::count(repeat->getOperands(), operand) == 1 && llvm::none_of(root.getUsers(), isStorageView);
-    if (!isStack || !isReadOnce || !ownsBuffer(root, line.at(repeat), line.endOf(repeat))) continue;
-    Buffer &buffer = buffers[cells[cellOf.lookup(root)].buffer];
-    if (buffer.lifetime.end == line.endOf(repeat))
-      buffer.lifetime.emptied = {loop, repeat.getAxis().getSize(), static_cast<bool>(repeat.getReverse())};
+    if (!isStack || !isReadOnce || !ownsBuffer(root, line.at(repeat), line.endOf(repeat), true)) continue;
+    // Behind a stack that carries values there is a slot for the last one.
+    const Cell &own = cells[cellOf.lookup(root)];
+    Buffer &buffer = buffers[own.buffer];
+    int64_t slots = repeat.getAxis().getSize();
+    bool isShorter = own.bytes < buffer.lifetime.bytes, isReverse = static_cast<bool>(repeat.getReverse());
+    if (buffer.lifetime.end == line.endOf(repeat) && (!isShorter || isReverse))
+      buffer.lifetime.emptied = {loop, slots, isReverse, isShorter ? own.bytes / slots : 0};
   }
 }
 
@@ -350,12 +354,27 @@ void StoragePlan::noteFilled(RepeatOp repeat, int loop) {
   }
 }
 
-/// Whether a buffer is one stack that one repeat fills and another empties, slot by slot, so that its slots need not be
+/// Whether only repeats write and read a value, slot by slot.
+static bool hasOnlySlots(Value stack) {
+  auto isSlice = [](OpOperand &use) {
+    auto repeat = dyn_cast<RepeatOp>(use.getOwner());
+    unsigned carried = repeat ? repeat.getCarried().size() : 0, operand = use.getOperandNumber();
+    return repeat && operand >= carried && operand < carried + repeat.getSliced().size();
+  };
+  return stack.getDefiningOp<RepeatOp>() && llvm::all_of(stack.getUses(), isSlice);
+}
+
+/// Whether a buffer is of stacks that one repeat fills and another empties, slot by slot, so that its slots need not be
 /// adjacent.
-bool StoragePlan::mayShareSlots(const Buffer &buffer) const {
-  const Lifetime &lifetime = buffer.lifetime;
-  return lifetime.emptied.loop >= 0 && lifetime.filled.loop >= 0 && buffer.slot == 0 &&
-         lifetime.bytes / lifetime.emptied.slots % bufferAlignment == 0;
+bool StoragePlan::mayShareSlots(unsigned buffer) const {
+  const Lifetime &lifetime = buffers[buffer].lifetime;
+  return lifetime.emptied.loop >= 0 && lifetime.filled.loop >= 0 && buffers[buffer].slot == 0 &&
+         lifetime.emptied.slotBytes == 0 && lifetime.bytes / lifetime.emptied.slots % bufferAlignment == 0 &&
+         llvm::all_of(cells, [&](const Cell &cell) {
+           auto isStack = [](const Segment &segment) { return hasOnlySlots(segment.value); };
+           bool isWhole = cell.buffer == static_cast<int>(buffer) && cell.strides.empty();
+           return !isWhole || llvm::all_of(cell.segments, isStack);
+         });
 }
 
 static int64_t slotBytes(const Lifetime &lifetime) {
@@ -368,7 +387,7 @@ void StoragePlan::groupStacks() {
   SmallVector<unsigned> filled, emptied;
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
     if (buffer.lifetime.filled.loop >= 0) filled.push_back(i);
-    if (mayShareSlots(buffer)) emptied.push_back(i);
+    if (mayShareSlots(i)) emptied.push_back(i);
   }
   auto bySlot = [&](unsigned a, unsigned b) { return slotBytes(buffers[a].lifetime) > slotBytes(buffers[b].lifetime); };
   llvm::stable_sort(filled, bySlot);

@@ -84,10 +84,11 @@ private:
   void noteEmptied(RepeatOp repeat, int loop);
   void noteFilled(RepeatOp repeat, int loop);
   void groupStacks();
-  bool mayShareSlots(const Buffer &buffer) const;
+  bool mayShareSlots(unsigned buffer) const;
   void shareSlots(llvm::ArrayRef<unsigned> members);
-  /// Whether `root` alone has the whole buffer of its cell from `start` to `end`, but for its slots.
-  bool ownsBuffer(mlir::Value root, int start, int end) const;
+  /// Whether `root` alone has the buffer of its cell from `start` to `end`, but for its slots. It begins where the
+  /// buffer does, and ends there too unless `mayEnd` earlier.
+  bool ownsBuffer(mlir::Value root, int start, int end, bool mayEnd = false) const;
 
   int newBuffer(int64_t bytes, llvm::StringRef state = "");
   int newCell(int buffer, int64_t offset, llvm::ArrayRef<int64_t> strides, int64_t bytes);

@@ -266,8 +266,12 @@ LogicalResult PlanChecker::runWriters(ArrayRef<Operation *> ops) {
     if (llvm::any_of(op->getOperands(), isOfLaunch)) return op->emitError("reads a result of its own launch");
   }
   for (Operation *op : ops) {
-    for (Value operand : op->getOperands())
+    for (Value operand : op->getOperands()) {
+      if (places.lookup(operand).getSlot() != 0)
+        return op->emitError("expected adjacent slots of a stack that is read as a whole, got ")
+               << places.lookup(operand);
       if (failed(read(op, operand))) return failure();
+    }
     for (OpResult result : op->getResults())
       if (failed(checkResult(result, ops))) return failure();
     if (auto contract = dyn_cast<ContractOp>(op);

@@ -192,3 +192,23 @@ module attributes {tsr.arena = 384 : i64, tsr.axes = ["batch", "n"], tsr.phase =
     return %j : !tsr.tensor<[batch: 4, n: 16], f32>
   }
 }
+
+// -----
+
+module attributes {tsr.arena = 1280 : i64, tsr.axes = ["layer", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}) -> (!tsr.tensor<[layer: 4, n: 16], f32> {tsr.place = #tsr.place<896>}) {
+    %stack = tsr.repeat [layer: 4] index %i invariant (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 4, n: 16], f32>) arguments at <64>, <0> at <128 slot 128> {
+      %a = tsr.kernel "exp" (%p = %v : !tsr.tensor<[n: 16], f32>) parallel [n] vector n at <128, [128]> {
+        %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[n: 16], f32>
+      }
+      tsr.yield %a : !tsr.tensor<[n: 16], f32>
+    }
+    // expected-error @below {{expected adjacent slots of a stack that is read as a whole, got #tsr.place<128 slot 128>}}
+    %y = tsr.kernel "sin" (%p = %stack : !tsr.tensor<[layer: 4, n: 16], f32>) parallel [layer, n] vector n at <896> {
+      %r = tsr.sin %p : !tsr.tensor<[layer: 4, n: 16], f32>
+      tsr.yield %r : !tsr.tensor<[layer: 4, n: 16], f32>
+    }
+    return %y : !tsr.tensor<[layer: 4, n: 16], f32>
+  }
+}
