@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array
 inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
 inline constexpr llvm::StringLiteral audit = "tsr.audit";       ///< unit: `precision` makes the entry function `shadow`
 inline constexpr llvm::StringLiteral arena = "tsr.arena";       ///< bytes of the arena, after `schedule`
+/// No places in the order of the ops need an arena of fewer bytes, after `schedule`.
+inline constexpr llvm::StringLiteral arenaBound = "tsr.arena_bound";
 // On arguments and results of entry functions.
 inline constexpr llvm::StringLiteral state = "tsr.state"; ///< symbol of the state entry that the value is
 inline constexpr llvm::StringLiteral input =
