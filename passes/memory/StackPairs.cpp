@@ -24,7 +24,10 @@ int64_t tessera::leastDistance(const Lifetime &lower, const Lifetime &upper) {
   if ((!isOldBelow && !isFreshBelow) || isOldBelow != use.backwards) return alignedBytes(lower.bytes);
   int64_t slot = lower.bytes / use.slots, above = upper.bytes / use.slots;
   int64_t distance = std::max(slot, use.slots * slot - (use.slots - 1) * above);
-  return std::min(alignedBytes(distance), alignedBytes(lower.bytes));
+  // Where slots are smaller than the alignment, rounding must not let one stack end up within the other: so there are
+  // always bytes of `upper` that `lower` may not have.
+  int64_t size = alignedBytes(lower.bytes), notWithin = size - alignedBytes(upper.bytes) + bufferAlignment;
+  return std::min(std::max(alignedBytes(distance), notWithin), size);
 }
 
 int64_t tessera::sharedBytes(const Lifetime &old, const Lifetime &fresh) {

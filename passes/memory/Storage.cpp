@@ -291,8 +291,8 @@ bool StoragePlan::ownsBuffer(Value root, int start, int end) const {
 void StoragePlan::noteEmptied(RepeatOp repeat, int loop) {
   for (Value operand : repeat.getSliced()) {
     Value root = viewRoot(operand);
-    bool isStack = root == operand && root.getDefiningOp<RepeatOp>() &&
-                   root.getParentBlock() == repeat->getBlock() && line.lastUse(root) == line.endOf(repeat);
+    bool isStack = root == operand && root.getDefiningOp<RepeatOp>() && root.getParentBlock() == repeat->getBlock() &&
+                   line.lastUse(root) == line.endOf(repeat);
     // Neither as another operand nor through a view.
     bool isReadOnce = llvm::count(repeat->getOperands(), operand) == 1 && llvm::none_of(root.getUsers(), isStorageView);
     if (!isStack || !isReadOnce || !ownsBuffer(root, line.at(repeat), line.endOf(repeat))) continue;
