@@ -1,9 +1,9 @@
 //===- PeakOrder.cpp - an order of ops with a lower peak ------------------===//
 //
 // 1. Find the moment where most bytes are live, and the op that runs then.
-// 2. An op before it, whose results are not needed until after it, may move to the first op that reads them. An op after
-//    it, whose operands are computed before it, may move before it: values that it is the last to read die earlier.
-//    The same for the repeats around the op.
+// 2. An op before it, whose results are not needed until after it, may move to the first op that reads them. An op
+//    after it, whose operands are computed before it, may move before it: values that it is the last to read die
+//    earlier. The same for the repeats around the op.
 // 3. Try the moves that promise most. One that lowers the peak stays. Then go back to 1.
 //
 // A move is judged by a new plan of the storage, because what shares a buffer depends on the order.
