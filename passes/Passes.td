@@ -327,6 +327,8 @@ def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
     operand, which one function then computes (docs/ir.md, "Horizontal fusion"). The ops of a group become adjacent and
     get one number, `tsr.group`. Neither may cost a copy or more than a little memory.
 
+    Moves ops within their blocks where that lowers peak live memory.
+
     Requires: `fuse`. Ensures: every value has a place, and each op finds at its operands' places exactly the bytes that
     were written for them; the verify pass proves it by executing each entry function on symbols.
   }];
@@ -335,7 +337,8 @@ def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
                     Statistic<"launchesSaved", "launches-saved", "kernels that run in the launch of another kernel">,
                     Statistic<"gemmsFused", "gemms-fused",
                               "GEMMs that are fused horizontally with another one">,
-                    Statistic<"lowerBound", "lower-bound", "peak live memory, in bytes">];
+                    Statistic<"opsMoved", "ops-moved", "moves of ops that lower peak live memory">,
+                    Statistic<"lowerBound", "lower-bound", "no arena can be smaller, in bytes">];
 }
 
 def VerifyPhasePass : Tsr_ModulePass<"tsr-verify-phase"> {

@@ -4,10 +4,11 @@
 //    operand and decide again.
 // 2. Fuse horizontally: kernels on a GPU (`formLaunches`), GEMMs on a CPU (`fuseGemmsHorizontally`), where that costs
 //    neither copies nor memory.
-// 3. Place state at the start of the arena, in the order of the table.
-// 4. Pack the other buffers of each entry function after it by lifetime (`packBuffers`).
-// 5. Write the places on arguments, results, ops and repeats.
-// 6. Clear the mark of what the target cannot fuse, or computes faster one by one (`splitLaunches`, `splitGemms`).
+// 3. Move ops where that lowers peak live memory (`lowerPeak`). Fused ops stay together.
+// 4. Place state at the start of the arena, in the order of the table.
+// 5. Pack the other buffers of each entry function after it by lifetime (`packBuffers`).
+// 6. Write the places on arguments, results, ops and repeats.
+// 7. Clear the mark of what the target cannot fuse, or computes faster one by one (`splitLaunches`, `splitGemms`).
 //    Memory was planned as if it were fused, so that no plan depends on speeds. Marks are final: code generation
 //    follows them.
 //
@@ -21,6 +22,7 @@
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/launch/Launches.h"
 #include "passes/memory/MemoryLimit.h"
+#include "passes/memory/PeakOrder.h"
 #include "passes/memory/PlanStorage.h"
 
 namespace tessera {
@@ -85,7 +87,7 @@ static int64_t placeState(ModuleOp module, llvm::StringMap<int64_t> &offsets) {
   return bytes;
 }
 
-/// Sets the buffers' offsets. Returns the end of the highest one, and peak live memory.
+/// Sets the buffers' offsets. Returns the end of the highest one, and what it is at least.
 static std::pair<int64_t, int64_t> packEntry(StoragePlan &plan, const llvm::StringMap<int64_t> &stateOffsets,
                                              int64_t base) {
   SmallVector<Lifetime> lifetimes = plan.lifetimes();
@@ -93,7 +95,7 @@ static std::pair<int64_t, int64_t> packEntry(StoragePlan &plan, const llvm::Stri
   const int64_t *offset = packing.offsets.begin();
   for (Buffer &buffer : plan.getBuffers())
     buffer.offset = buffer.state.empty() ? base + *offset++ : stateOffsets.lookup(buffer.state);
-  return {base + packing.bytes, base + liveBytesBound(lifetimes)};
+  return {base + packing.bytes, base + packing.bound};
 }
 
 static void writePlaces(func::FuncOp function, const StoragePlan &plan) {
@@ -130,15 +132,18 @@ void SchedulePass::runOnOperation() {
       MemoryLimit limit(function, *plan, stateBytes, settings.arena);
       if (target->fusesLaunches) fuseKernels(function, *plan, limit);
       if (target->fusesGemms && !hasFusedGemms(function)) gemmsFused += fuseGemmsHorizontally(function, limit);
+      opsMoved += lowerPeak(function);
       plan = StoragePlan(function);
     }
-    auto [bytes, live] = packEntry(*plan, stateOffsets, stateBytes);
-    arena = std::max(arena, bytes), bound = std::max(bound, live);
+    auto [bytes, least] = packEntry(*plan, stateOffsets, stateBytes);
+    arena = std::max(arena, bytes), bound = std::max(bound, least);
     writePlaces(function, *plan);
     if (target->fusesLaunches) launchesSaved -= splitLaunches(function, *target);
     if (target->fusesGemms) gemmsFused -= splitGemms(function, *target);
     setHasFusedGemms(function, false);
   }
-  module->setAttr(attrs::arena, Builder(module.getContext()).getI64IntegerAttr(arena));
+  Builder builder(module.getContext());
+  module->setAttr(attrs::arena, builder.getI64IntegerAttr(arena));
+  module->setAttr(attrs::arenaBound, builder.getI64IntegerAttr(bound));
   arenaBytes = arena, lowerBound = bound;
 }

@@ -55,9 +55,11 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
 
 static std::string describeSizes(const ProgramPlan &plan) {
   const Manifest &manifest = plan.manifest;
-  std::string text = fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes\nlive        {} at most\n",
-                                 manifest.parameters(), formatBytes(manifest.stateBytes()),
-                                 formatBytes(manifest.arena.bytes), manifest.arena.bytes, formatBytes(plan.liveBytes));
+  std::string gap = describeGap(manifest.arena);
+  std::string text =
+      fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes{}{}\nlive        {} at most\n",
+                  manifest.parameters(), formatBytes(manifest.stateBytes()), formatBytes(manifest.arena.bytes),
+                  manifest.arena.bytes, gap.empty() ? "" : ", ", gap, formatBytes(plan.liveBytes));
   return plan.gpu ? text : text + fmt::format("threads     {}\n", manifest.target.threads);
 }
 
@@ -178,6 +180,7 @@ Json tessera::planSummaryAsJson(const ProgramPlan &plan) {
                {"parameters", plan.manifest.parameters()},
                {"state", plan.manifest.stateBytes()},
                {"arena", plan.manifest.arena.bytes},
+               {"bound", plan.manifest.arena.bound ? Json(*plan.manifest.arena.bound) : Json(nullptr)},
                {"live", plan.liveBytes},
                {"threads", plan.gpu ? Json(nullptr) : Json(plan.manifest.target.threads)},
                {"host", asJson(plan.host)},

@@ -30,7 +30,7 @@ struct MemoryFit {
 struct ProgramPlan {
   runtime::Manifest manifest;
   std::string text;      ///< of the manifest
-  int64_t liveBytes = 0; ///< the bound that no arena can be below
+  int64_t liveBytes = 0; ///< most bytes of values that are live at once
   PeakMemory peak;
   PlannedDevice device;
   std::optional<runtime::MemoryNeeds> gpu; ///< none: the program runs on a processor

@@ -127,6 +127,7 @@ void ManifestWriter::writeTarget() {
 void ManifestWriter::writeArena() {
   json.attributeObject("arena", [&] {
     json.attribute("bytes", summary.arenaBytes);
+    if (summary.arenaBound) json.attribute("bound", *summary.arenaBound);
     json.attributeObject("workspace", [&] {
       json.attribute("offset", summary.workspaceOffset);
       json.attribute("bytes", summary.gemms->workspaceBytes());

@@ -15,9 +15,10 @@ struct CodegenSummary {
   const KernelTable *kernels = nullptr;
   const GemmTable *gemms = nullptr;
   const ProgramCosts *costs = nullptr;
-  int64_t arenaBytes = 0;      ///< with the workspace
-  int64_t workspaceOffset = 0; ///< in the arena
-  int64_t scratchOffset = 0;   ///< in the arena; each of the `threads` has `scratchBytes`
+  int64_t arenaBytes = 0;            ///< with the workspace
+  std::optional<int64_t> arenaBound; ///< what it has at least, whatever the places of values; none: not known
+  int64_t workspaceOffset = 0;       ///< in the arena
+  int64_t scratchOffset = 0;         ///< in the arena; each of the `threads` has `scratchBytes`
   int64_t scratchBytes = 0;
 };
 

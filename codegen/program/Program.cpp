@@ -71,6 +71,7 @@ private:
   GemmTable gemms;
   std::vector<CallSequence> sequences; ///< of the entry functions
   int64_t plannedBytes = 0;
+  std::optional<int64_t> plannedBound; ///< none: a dump of an earlier version does not say it
 };
 } // namespace
 
@@ -80,6 +81,7 @@ LogicalResult ProgramGenerator::emit() {
   auto planned = module->getAttrOfType<IntegerAttr>(attrs::arena);
   if (!planned) return module.emitError("expected the arena's size in `tsr.arena`; has `schedule` run?");
   plannedBytes = planned.getInt();
+  if (auto bound = module->getAttrOfType<IntegerAttr>(attrs::arenaBound)) plannedBound = bound.getInt();
   code = ModuleOp::create(UnknownLoc::get(context));
   emitAbiVersion(*code);
   backend.begin(*code);
@@ -101,6 +103,7 @@ std::string ProgramGenerator::manifest() const {
   ProgramCosts costs(sequences, Target::of(module), options.threads);
   summary.costs = &costs;
   placeWorkspace(summary, plannedBytes, backend);
+  if (plannedBound) summary.arenaBound = summary.arenaBytes - (plannedBytes - *plannedBound);
   return writeManifest(module, summary);
 }
 

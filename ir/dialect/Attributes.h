@@ -34,6 +34,8 @@ inline constexpr llvm::StringLiteral frontier = "tsr.frontier";   ///< memory ag
 /// Why a phase cannot do what the user asked for: with it, the failure of a phase is no defect of the compiler.
 inline constexpr llvm::StringLiteral problem = "tsr.problem";
 inline constexpr llvm::StringLiteral arena = "tsr.arena"; ///< bytes of the arena, after `schedule`
+/// No places in the order of the ops need an arena of fewer bytes, after `schedule`.
+inline constexpr llvm::StringLiteral arenaBound = "tsr.arena_bound";
 // On arguments and results of entry functions.
 inline constexpr llvm::StringLiteral state = "tsr.state"; ///< symbol of the state entry that the value is
 inline constexpr llvm::StringLiteral input =

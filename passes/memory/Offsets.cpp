@@ -253,6 +253,9 @@ static constexpr int64_t mostComparisons = 6'000'000, mostForBuffer = 256;
 static constexpr int64_t largeParts[] = {256, 2048, 1 << 17};
 /// After the search, buffers of this part move in the order.
 static constexpr int64_t movedPart = 2048;
+/// A gap of a larger part of the bound is worth a few times as many comparisons.
+static constexpr int64_t wantedPart = 512;
+static constexpr unsigned mostBudgets = 4;
 /// Once the search is at its limit, a smaller part of the bound is not worth another one.
 static constexpr int64_t littleGain = 4096;
 
@@ -272,7 +275,7 @@ private:
   /// Packs in this order if there is time and need.
   void tryOrder(SmallVector<unsigned> order);
   void tryOrders();
-  void improveOrder();
+  void improveOrder(unsigned seed);
   /// Places the buffers without offsets in this order, and takes the packing if it is the best one. Returns its bytes.
   int64_t consider(PlacedBuffers placed, ArrayRef<unsigned> order);
   void search(ArrayRef<unsigned> large);
@@ -337,12 +340,12 @@ void BufferPacker::tryOrders() {
 }
 
 /// Moves large buffers in the best order, in a fixed random sequence, as long as that does no harm.
-void BufferPacker::improveOrder() {
+void BufferPacker::improveOrder(unsigned seed) {
   SmallVector<unsigned> places; // of large buffers in the order
   for (auto [place, i] : llvm::enumerate(bestOrder))
     if (buffers[i].bytes >= best.bytes / movedPart) places.push_back(place);
   if (places.size() < 2) return;
-  std::minstd_rand chance(1);
+  std::minstd_rand chance(seed);
   while (!isDone() && comparisonsLeft > 0) {
     unsigned from = places[chance() % places.size()], to = places[chance() % places.size()];
     SmallVector<unsigned> changed(bestOrder);
@@ -395,7 +398,12 @@ Packing BufferPacker::run() {
   for (int64_t part : largeParts)
     if (!isDone() && !areFew) search(largest(best.bound / part));
   if (!isDone() && areFew) search(bySize);
-  if (!isDone()) improveOrder();
+  // More than one budget only where much could be gained, and soon.
+  for (unsigned seed = 1; seed <= mostBudgets && !isDone(); ++seed) {
+    improveOrder(seed);
+    if (best.bytes - best.bound < best.bound / wantedPart || buffers.size() > mostSearched) break;
+    comparisonsLeft = mostComparisons;
+  }
   return best;
 }
 

@@ -25,7 +25,10 @@ int64_t tessera::leastDistance(const Lifetime &lower, const Lifetime &upper) {
   const StackUse &otherUse = isOldBelow ? upper.filled : upper.emptied;
   int64_t slot = lower.slotOf(use), above = upper.slotOf(otherUse);
   int64_t distance = std::max(slot, use.slots * slot - (use.slots - 1) * above);
-  return std::min(alignedBytes(distance), alignedBytes(lower.bytes));
+  // Where slots are smaller than the alignment, rounding must not let one stack end up within the other: so there are
+  // always bytes of `upper` that `lower` may not have.
+  int64_t size = alignedBytes(lower.bytes), notWithin = size - alignedBytes(upper.bytes) + bufferAlignment;
+  return std::min(std::max(alignedBytes(distance), notWithin), size);
 }
 
 int64_t tessera::sharedBytes(const Lifetime &old, const Lifetime &fresh) {

@@ -345,6 +345,9 @@ static ArenaSpec readArena(const Json &json, int64_t threads) {
   ArenaSpec arena;
   arena.bytes = integerAt(json, "bytes");
   if (arena.bytes < 0) fail("{}: the arena has {} bytes", where, arena.bytes);
+  if (json.contains("bound")) arena.bound = integerAt(json, "bound");
+  if (arena.bound && (*arena.bound < 0 || *arena.bound > arena.bytes))
+    fail("{}: the arena of {} bytes cannot have {} at least", where, arena.bytes, *arena.bound);
   readRegion(json, "workspace", arena.bytes, 1, arena.workspaceOffset, arena.workspaceBytes);
   readRegion(json, "scratch", arena.bytes, threads, arena.scratchOffset, arena.scratchBytes);
   return arena;

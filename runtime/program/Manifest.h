@@ -149,6 +149,7 @@ struct TargetSpec {
 /// The arena, and the regions of it that are not places of values.
 struct ArenaSpec {
   int64_t bytes = 0;
+  std::optional<int64_t> bound = std::nullopt; ///< no places need fewer bytes; none: not known
   int64_t workspaceOffset = 0, workspaceBytes = 0;
   int64_t scratchOffset = 0, scratchBytes = 0; ///< bytes for each of the target's threads
 };

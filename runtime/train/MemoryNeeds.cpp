@@ -44,6 +44,14 @@ static int64_t mirroredBytes(const Manifest &manifest) {
   return std::min(bytes, manifest.arena.bytes);
 }
 
+std::string describeGap(const ArenaSpec &arena) {
+  if (!arena.bound) return "";
+  if (*arena.bound == arena.bytes) return "optimal";
+  double percent =
+      100.0 * static_cast<double>(arena.bytes - *arena.bound) / static_cast<double>(std::max<int64_t>(1, *arena.bound));
+  return percent < 0.1 ? "less than 0.1 % above its bound" : fmt::format("{:.1f} % above its bound", percent);
+}
+
 MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data) {
   MemoryNeeds needs;
   auto add = [&](std::string name, int64_t bytes, std::string note = "", bool isPart = false) {
@@ -53,7 +61,7 @@ MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data) {
   if (manifest.isForGpu()) {
     add("values of the arena", mirroredBytes(manifest), "inputs, outputs, and state while it is saved");
   } else {
-    add("arena", manifest.arena.bytes);
+    add("arena", manifest.arena.bytes, describeGap(manifest.arena));
     add("  library workspace", manifest.arena.workspaceBytes, "inside the arena", true);
     add("  scratch of threads", manifest.arena.scratchBytes * manifest.target.threads, "inside the arena", true);
   }
@@ -84,7 +92,7 @@ int64_t contextBytes(const Manifest &manifest) {
 
 MemoryNeeds deviceMemory(const Manifest &manifest) {
   MemoryNeeds needs;
-  needs.lines.push_back({"arena", manifest.arena.bytes});
+  needs.lines.push_back({"arena", manifest.arena.bytes, describeGap(manifest.arena)});
   needs.lines.push_back({"  library workspace", manifest.arena.workspaceBytes, "inside the arena", true});
   int64_t inputs = manifest.hasEntry("step") ? cuda::Transfers::bytesFor(manifest.entry("step")) : 0;
   needs.lines.push_back({"inputs", inputs, "of the step after the one that runs; training"});

@@ -31,6 +31,9 @@ struct MemoryNeeds {
   bool isComplete() const;
 };
 
+/// How far the arena is above its bound: "optimal", "0.3 % above its bound"; empty if the bound is not known.
+std::string describeGap(const ArenaSpec &arena);
+
 /// What a training run takes of the host's memory: anonymous pages, without the files that it maps.
 MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data);
 

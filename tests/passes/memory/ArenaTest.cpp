@@ -34,7 +34,9 @@ TEST(Arena, RandomProgramsReadWhatTheyWrote) {
     expectSame(*expected, *got, seed);
     auto bytes = module->getOperation()->getAttrOfType<IntegerAttr>(attrs::arena).getInt();
     EXPECT_GE(bytes, arenaLowerBound(*module)) << "seed " << seed;
-    EXPECT_LE(static_cast<double>(bytes), 1.1 * static_cast<double>(arenaLowerBound(*module))) << "seed " << seed;
+    auto bound = module->getOperation()->getAttrOfType<IntegerAttr>(attrs::arenaBound).getInt();
+    EXPECT_LE(arenaLowerBound(*module), bound) << "seed " << seed;
+    EXPECT_LE(static_cast<double>(bytes), 1.02 * static_cast<double>(bound)) << "seed " << seed;
     if (HasFatalFailure()) return;
   }
 }

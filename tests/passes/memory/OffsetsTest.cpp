@@ -68,15 +68,18 @@ static bool mayBeAt(const Lifetime &a, int64_t atA, const Lifetime &b, int64_t a
 }
 
 TEST(Offsets, StacksTakeTurns) {
-  for (bool backwards : {false, true})
-    for (unsigned seed = 0; seed < 200; ++seed) {
-      std::mt19937 random(seed);
-      std::vector<Lifetime> buffers = randomStacks(8, backwards, random);
-      Packing packing = packBuffers(buffers);
-      for (size_t i = 0; i < buffers.size(); ++i)
-        for (size_t j = 0; j < i; ++j)
-          ASSERT_TRUE(mayBeAt(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j])) << i << " and " << j;
-    }
+  for (int64_t unit : {64, 16, 4}) // slots may be smaller than the alignment
+    for (bool backwards : {false, true})
+      for (unsigned seed = 0; seed < 300; ++seed) {
+        std::mt19937 random(seed);
+        std::vector<Lifetime> buffers = randomStacks(8, backwards, random);
+        for (Lifetime &buffer : buffers) buffer.bytes = buffer.bytes / 64 * unit;
+        Packing packing = packBuffers(buffers);
+        for (size_t i = 0; i < buffers.size(); ++i)
+          for (size_t j = 0; j < i; ++j)
+            ASSERT_TRUE(mayBeAt(buffers[i], packing.offsets[i], buffers[j], packing.offsets[j]))
+                << i << " and " << j << ", seed " << seed << ", unit " << unit;
+      }
 }
 
 /// The least bytes of all packings: in some order each buffer is at the lowest offset above those before it that it may

@@ -25,6 +25,13 @@ std::string errorOf(const std::string &text) {
   return "";
 }
 
+TEST(Manifest, RefusesABoundAboveTheArena) {
+  std::string text =
+      R"({"abi": 7, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256, "bound": 257}, "entries": {},
+                         "state": []})";
+  EXPECT_NE(errorOf(text).find("the arena of 256 bytes cannot have 257 at least"), std::string::npos) << errorOf(text);
+}
+
 TEST(Manifest, AcceptsState) {
   Manifest m = parseManifest(withState(R"({"path": "w", "kind": "weight", "type": "f32", "axes": [["a", 2], ["b", 3]],
                                            "canonical": ["b", "a"], "offset": 64, "bytes": 24})"));
