@@ -14,6 +14,7 @@
 #include "tests/differential/CudaRunner.h"
 #include "tests/differential/RandomGraph.h"
 #include "tests/differential/RandomMain.h"
+#include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -74,12 +75,14 @@ std::string RecomputationCheck::compare(const MemorySettings &settings) {
   if (failed(compiled)) return "does not compile or run";
   recomputing += countOps(*compiled->module) != countOps(*expected.module);
   fewerBytes += arenaBytes(*compiled->module) < arenaBytes(*expected.module);
+  std::vector<std::string> wrong; // what is wrong after a step is wrong in what follows
   for (const auto &[name, value] : expected.trace) {
     auto found = compiled->trace.find(name);
     if (found == compiled->trace.end()) return name + " is missing";
-    if (maxDifference(value, found->second) != 0) return name + " differs";
+    if (maxDifference(value, found->second) != 0) wrong.push_back(name);
   }
-  return "";
+  llvm::stable_sort(wrong, [](StringRef a, StringRef b) { return a.starts_with("step") && !b.starts_with("step"); });
+  return wrong.empty() ? "" : llvm::join(wrong, ", ") + " differ";
 }
 
 std::string RecomputationCheck::run(Choices &choices) {
