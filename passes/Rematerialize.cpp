@@ -2,8 +2,8 @@
 //
 // 1. Find plans of recomputation for `step`, from the fastest to the one with the least memory (`findFrontier`).
 // 2. Choose one: the first that fits into the arena, or what the user asked for.
-// 3. Fuse GEMMs as `schedule` would without recomputation, so that none is computed with others in one plan and alone in
-//    another, which may add in another order.
+// 3. Fuse GEMMs as `schedule` would without recomputation, so that none is computed with others in one plan and alone
+//    in another, which may add in another order.
 // 4. Rewrite `step`, and record the plans in the module.
 //
 //===----------------------------------------------------------------------===//
@@ -52,8 +52,8 @@ LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
   return getOperation().emitError(problem);
 }
 
-/// As `tsr.frontier`: for each point the bytes of the arena, those that are live at most, and the predicted seconds that
-/// a step takes longer.
+/// As `tsr.frontier`: for each point the bytes of the arena, those that are live at most, and the predicted seconds
+/// that a step takes longer.
 void RematerializePass::recordFrontier(ArrayRef<FrontierPoint> frontier, size_t chosen) {
   Builder builder(&getContext());
   int64_t state = stateBytes(getOperation());

@@ -1,10 +1,10 @@
-"""Checks that programs which recompute values train as the one that saves them all, bit for bit, in the memory that was
-planned.
+"""Checks that programs which recompute values train as the one that saves them all, bit for bit, in the memory that
+was planned.
 
 usage: remat.py MODEL DATA BUDGETS OPTIONS...
 
-Compared are `--remat=layer`, `--remat=sqrt` and, for a number of BUDGETS, amounts of memory from the least that suffices
-to what the program takes without recomputation. OPTIONS are for `tessera`. Prints the arenas.
+Compared are `--remat=layer`, `--remat=sqrt` and, for a number of BUDGETS, amounts of memory from the least that
+suffices to what the program takes without recomputation. OPTIONS are for `tessera`. Prints the arenas.
 """
 
 import json
