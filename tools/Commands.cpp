@@ -139,7 +139,7 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   std::optional<Target> device = keepsDevice ? std::optional(recorded) : std::nullopt;
   if (options.device) device = options.device->target;
   std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, device);
-  if (problem.empty()) problem = setMemory(module, options.memory, Target::of(module));
+  if (problem.empty()) problem = setMemory(module, options.memory, Target::of(module), options.device.has_value());
   return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }
 

@@ -3,9 +3,11 @@
 #include "tools/MemoryBudget.h"
 #include "ir/dialect/Attributes.h"
 #include "ir/program/MemorySettings.h"
+#include "ir/program/Program.h"
 #include "runtime/machine/MachineMemory.h"
 #include "tools/Messages.h"
 #include "tools/PeakMemory.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -39,11 +41,23 @@ static FailureOr<int64_t> arenaWithin(int64_t budget, ModuleOp module, const Com
   return module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
 }
 
+/// Why no more of a program is recomputed, as a note; empty if all is that helps.
+static std::string whyNoMore(ModuleOp module) {
+  if (hasShadow(module)) return "note: a program for audits of its precision recomputes nothing\n";
+  if (MemorySettings::of(module).getMode() != RematMode::Auto) return "";
+  auto frontier = module->getAttrOfType<ArrayAttr>(attrs::frontier);
+  bool hasChoice = frontier && frontier.size() > 1;
+  return hasChoice ? "" : "note: it recomputes nothing: what stacks of layers (`repeat`) save could be recomputed\n";
+}
+
 /// The program does not fit into the budget however much is recomputed.
 static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const CommandOptions &options) {
-  std::string text = options.input.path + ": --memory=" + options.memory.memory + " is " +
-                     runtime::formatBytes(budget) + ", and the least that the program takes is " +
-                     runtime::formatBytes(bytes) + "\n";
+  const std::string &given = options.memory.memory;
+  bool isLeast = MemorySettings::of(module).getMode() == RematMode::Auto && !hasShadow(module);
+  std::string text = options.input.path + ": " + (given.empty() ? "its budget of memory" : "--memory=" + given) +
+                     " is " + runtime::formatBytes(budget) + ", and " +
+                     (isLeast ? "the least that the program takes is " : "with these options the program takes ") +
+                     runtime::formatBytes(bytes) + ", " + std::to_string(bytes) + " bytes\n" + whyNoMore(module);
   PeakMemory peak = peakMemory(module);
   text +=
       "note: where a step holds most, " + peak.pass + (peak.running.empty() ? "" : ", " + peak.running) + ", it holds";
@@ -57,6 +71,8 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
   CommandOptions quiet = options;
   quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
   std::optional<int64_t> arena;
+  OwningOpRef<ModuleOp> smallest; // of those that do not fit: less in the arena may be more in tables of the process
+  int64_t leastBytes = std::numeric_limits<int64_t>::max();
   for (int round = 0;; ++round) {
     Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
     if (arena) limitArena(*trial.module, *arena);
@@ -73,11 +89,12 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
       run.hasWarned = unseen.hasWarned;
       return ExitDone;
     }
-    if (round == mostRounds || !arena && MemorySettings::of(*trial.module).getMode() != RematMode::Auto)
-      return refuseBudget(*trial.module, budget, *bytes, options);
+    bool canRecompute = MemorySettings::of(*trial.module).getMode() == RematMode::Auto;
     FailureOr<int64_t> within = arenaWithin(budget, *trial.module, quiet);
     if (failed(within)) return ExitInternal;
-    if (arena && *within >= *arena) return refuseBudget(*trial.module, budget, *bytes, options);
+    if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
+    if (round == mostRounds || !canRecompute || (arena && *within >= *arena))
+      return refuseBudget(*smallest, budget, leastBytes, options);
     arena = within;
   }
   if (arena) limitArena(*input.module, *arena);

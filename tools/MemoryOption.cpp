@@ -38,14 +38,14 @@ std::string tessera::checkMemoryText(const std::string &text) {
   return "expected an amount of memory such as 8GiB, a part of the device's such as 80%, or auto, got `" + text + "`";
 }
 
-/// All of the device's memory. Its name is for messages.
-static std::optional<int64_t> memoryOf(const Target &device) {
+/// All of the device's memory, if it is this machine or described.
+static std::optional<int64_t> memoryOf(const Target &device, bool isNamed) {
   if (device.figures.memoryBytes) return device.figures.memoryBytes;
-  if (device.isGpu()) return std::nullopt;
+  if (isNamed || device.isGpu() || !device.called.empty()) return std::nullopt;
   return runtime::totalMemory().bytes;
 }
 
-std::string tessera::setMemory(ModuleOp module, const MemoryOptions &options, const Target &device) {
+std::string tessera::setMemory(ModuleOp module, const MemoryOptions &options, const Target &device, bool isNamed) {
   if (!options.isGiven()) return "";
   MemorySettings settings;
   settings.saved = options.saved, settings.recomputed = options.recomputed;
@@ -58,7 +58,7 @@ std::string tessera::setMemory(ModuleOp module, const MemoryOptions &options, co
   if (std::optional<Amount> amount = parseAmount(memory.empty() ? "" : memory); amount && amount->unit > 0) {
     settings.budget = static_cast<int64_t>(amount->number * amount->unit);
   } else if (!memory.empty()) {
-    std::optional<int64_t> all = memoryOf(device);
+    std::optional<int64_t> all = memoryOf(device, isNamed);
     if (!all)
       return "--memory=" + memory + ": the description of " + device.name().str() +
              " does not say how much memory it has; name an amount such as 40GiB";

@@ -21,8 +21,8 @@ struct MemoryOptions {
 std::string checkMemoryText(const std::string &text);
 
 /// Enters the options in a module; without options it keeps what it records. `device` is the one that a budget in
-/// percent, or `auto`, is of; a CPU without a description is this machine. Returns a problem, or an empty string.
-std::string setMemory(mlir::ModuleOp module, const MemoryOptions &options, const Target &device);
+/// percent, or `auto`, is of; a CPU that the user has not named is this machine. Returns a problem, or an empty string.
+std::string setMemory(mlir::ModuleOp module, const MemoryOptions &options, const Target &device, bool isNamed);
 
 /// Bytes that a program takes in all, without training data that it holds in memory: of a GPU, or of the host.
 int64_t programBytes(const std::string &manifest);

@@ -206,6 +206,6 @@ Json tessera::planAsJson(const ProgramPlan &plan) {
   Json buffers = Json::array();
   for (const BufferSpec &buffer : plan.manifest.buffers) buffers.push_back(asJson(buffer));
   json["buffers"] = std::move(buffers);
-  json["manifest"] = parseJson(plan.text, "manifest"); // for `tessera diff`
+  json["manifest"] = parseJson(plan.text, "manifest", 0, deepestManifest); // for `tessera diff`
   return json;
 }

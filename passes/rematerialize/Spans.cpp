@@ -51,7 +51,8 @@ namespace {
 class Division {
 public:
   Division(RepeatOp forward, RepeatOp backward, ArrayRef<LayerSpan> spans)
-      : forward(forward), backward(backward), spans(spans), axis(forward.getAxis()) {}
+      : forward(forward), backward(backward), spans(spans), axis(forward.getAxis()),
+        startsAtTheEnd(forward.getReverse()) {}
 
   void run();
 
@@ -64,15 +65,17 @@ private:
   RepeatOp forward, backward;
   ArrayRef<LayerSpan> spans;
   AxisAttr axis;
+  bool startsAtTheEnd; ///< the first span has the last positions along the axis
   DenseMap<std::pair<Value, size_t>, Value> parts;
 };
 
 } // namespace
 
+/// The least position along the axis that a span has.
 int64_t Division::start(size_t span) const {
   int64_t layers = 0;
   for (const LayerSpan &before : spans.take_front(span)) layers += before.layers;
-  return layers;
+  return startsAtTheEnd ? axis.getSize() - layers - spans[span].layers : layers;
 }
 
 /// The slices that a span reads, as a view after the value.
@@ -117,6 +120,7 @@ void Division::replaceResults(RepeatOp whole, ArrayRef<RepeatOp> parts, RepeatOp
     }
     SmallVector<Value> stacks;
     for (RepeatOp part : parts) stacks.push_back(part->getResult(i));
+    if (startsAtTheEnd) std::reverse(stacks.begin(), stacks.end());
     Value joined = b.join(stacks, axis.getName());
     copyNotes(whole, joined.getDefiningOp());
     result.replaceAllUsesWith(joined);

@@ -18,7 +18,8 @@ struct LayerSpan {
   std::vector<LayerSpan> inside; ///< the spans of a segment
 };
 
-/// Divides both repeats of a pair into spans, the first layers first. What they stack for others is joined again.
+/// Divides both repeats of a pair into spans, in the order in which the forward pass runs them. What they stack for
+/// others is joined again.
 void applySpans(RepeatOp forward, RepeatOp backward, llvm::ArrayRef<LayerSpan> spans);
 
 } // namespace tessera

@@ -393,7 +393,7 @@ int64_t Manifest::parameters() const {
 
 Manifest parseManifest(const std::string &text) {
   try {
-    Manifest manifest = readManifest(parseJson(text, where));
+    Manifest manifest = readManifest(parseJson(text, where, 0, deepestManifest));
     manifest.textBytes = static_cast<int64_t>(text.size());
     return manifest;
   } catch (const Json::exception &e) {

@@ -209,6 +209,9 @@ struct Manifest {
   const DataSpec *dataNamed(const std::string &name) const;
 };
 
+/// How deep the JSON of a manifest may be nested: repeats in repeats, each of which takes two levels, and the rest.
+inline constexpr int deepestManifest = 512;
+
 /// Throws an Error if the text is not a manifest of this ABI version.
 Manifest parseManifest(const std::string &text);
 

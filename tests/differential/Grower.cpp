@@ -354,6 +354,7 @@ void Grower::grow(int count) {
     if (numbering.extra == Extra::Guards && choose.oneIn(3)) kind = &Grower::growGuarded;
     if (numbering.extra == Extra::States && choose.oneIn(4))
       kind = choose.oneIn(3) ? &Grower::growStop : &Grower::growState;
+    if (numbering.extra == Extra::Stacks && choose.oneIn(depth == 0 ? 4 : 10)) kind = &Grower::growRepeat;
     (this->*kind)();
   }
 }

@@ -70,6 +70,7 @@ void ProgramMaker::chooseSizes() {
   for (StringRef name : {"batch", "hid", "cls", "out"}) sizes[name] = choices.integer(2, 5);
   sizes["vocab"] = choices.integer(3, 7);
   sizes["layer"] = choices.integer(1, 3);
+  if (extra == Extra::Stacks) sizes["layer"] = choices.integer(1, 7);
   sizes["inner"] = 2;
   shapes.microBatches = choices.oneIn(6) ? 2 : 1;
   sizes["micro"] = shapes.microBatches;

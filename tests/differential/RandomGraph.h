@@ -28,8 +28,8 @@ private:
 };
 
 /// What a program has more of: pairs of products with GELU between them; functions of limited domain under selects that
-/// keep their operands inside; states that the model assigns, and stops.
-enum class Extra { None, Mlps, Guards, States };
+/// keep their operands inside; states that the model assigns, and stops; stacks of layers, with more layers.
+enum class Extra { None, Mlps, Guards, States, Stacks };
 
 /// The program of a seed, as after `parse`. `element` is the type of all floats.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomProgram(mlir::MLIRContext &context, unsigned seed, mlir::Type element,

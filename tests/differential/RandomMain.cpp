@@ -38,6 +38,8 @@ int main(int argc, char **argv) {
       parsed.extra = test::Extra::Guards;
     else if (argument == "--states")
       parsed.extra = test::Extra::States;
+    else if (argument == "--stacks")
+      parsed.extra = test::Extra::Stacks;
     else if (argument == "--print")
       parsed.prints = true;
     else

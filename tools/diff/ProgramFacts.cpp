@@ -10,7 +10,7 @@ using namespace tessera;
 using namespace tessera::runtime;
 
 /// A plan contains a manifest, one level deeper than a manifest alone.
-static constexpr int deepestPlan = 16 + 1;
+static constexpr int deepestPlan = deepestManifest + 1;
 
 static constexpr const char *stepEntry = "step";
 
@@ -336,7 +336,7 @@ template <typename Fn> static ProgramFacts withPath(const std::string &path, Fn 
 
 ProgramFacts tessera::factsOfProgram(const std::string &text, const std::string &path) {
   return withPath(path, [&] {
-    ProgramFacts facts = readFacts(parseJson(text, "manifest"), text);
+    ProgramFacts facts = readFacts(parseJson(text, "manifest", 0, deepestManifest), text);
     facts.sort = "program";
     return facts;
   });
