@@ -185,8 +185,8 @@ public:
   const Packing &get() const { return packing; }
 
 private:
-  /// Takes from `free` what a stack may not have because of the others: it may end where another one shares its end, and
-  /// may not begin before the other one allows it. The two parts that are left of a range may overlap.
+  /// Takes from `free` what a stack may not have because of the others: it may end where another one shares its end,
+  /// and may not begin before the other one allows it. The two parts that are left of a range may overlap.
   void leaveStacks(const Lifetime &buffer, int64_t bytes) {
     for (unsigned i : stacks) {
       const Lifetime &stack = buffers[i];
