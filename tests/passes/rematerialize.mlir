@@ -92,7 +92,7 @@
 // SQRT: tsr.merge {{.*}} [layer_segment, layer] into layer backward
 
 // PLACES: tsr.arena = {{[0-9]+}}
-// WITHIN: tsr.arena = 18752
+// WITHIN: tsr.arena = 18688
 
 // Plans are listed without a budget too; the first one is taken.
 // FRONTIER: tsr.frontier = [{arena = 25600 : i64, chosen, live = 25600 : i64, seconds = 0.000000e+00 : f64}, {{.*}}, {arena = 16000 : i64, live
