@@ -6,10 +6,6 @@ using namespace tessera;
 
 /// What cuBLASLt's kernels load at a time.
 static constexpr int64_t vectorBytes = 16;
-/// Operations below which a second call costs more than it gains: on an H200, 2^31 take 20 us at the rate of kernels
-/// for unaligned sizes, and 4 us at that of the others.
-static constexpr int64_t leastOperations = int64_t(1) << 31;
-
 namespace {
 /// Number of a dimension of a matrix among its last two.
 enum Place { Rows, Columns };
@@ -66,9 +62,13 @@ static GemmPart partOf(const GemmPart &whole, GemmDim dim, int64_t begin, int64_
   return part;
 }
 
-static bool runsOnMatrixUnits(const ContractionGemm &gemm) { return gemm.a.type != ElementType::F32 || gemm.tf32; }
+/// Whether matrix units multiply the elements. In fp8 the library has no algorithms for sizes that are no multiples of
+/// 16: no part could be small.
+static bool runsOnMatrixUnits(const ContractionGemm &gemm) {
+  return gemm.a.type == ElementType::BF16 || gemm.a.type == ElementType::F16 || gemm.tf32;
+}
 
-std::vector<GemmPart> tessera::alignedParts(const ContractionGemm &gemm) {
+std::vector<GemmPart> tessera::alignedParts(const ContractionGemm &gemm, int64_t leastOperations) {
   std::vector<GemmPart> parts;
   GemmPart main{gemm};
   auto hasAlignedRows = [](const GemmMatrix &matrix) { return unalignedStride(matrix, vectorOf(matrix)) == 0; };

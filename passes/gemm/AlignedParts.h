@@ -25,10 +25,14 @@ struct GemmPart {
   int64_t a = 0, b = 0, c = 0, bias = 0;
 };
 
+/// Operations below which a second call costs more than it gains: on an H200, 2^31 take 20 us at the rate of kernels
+/// for unaligned sizes, and 4 us at that of the others.
+constexpr int64_t leastOperationsOfParts = int64_t(1) << 31;
+
 /// The parts in the order in which they run; the last one is the largest. One part, the whole: if all contiguous
 /// dimensions end with whole vectors, if rows begin elsewhere (then no part would be fast), if there is an epilogue, if
-/// the elements are not multiplied by matrix units, or if the GEMM is too small to gain by it.
-std::vector<GemmPart> alignedParts(const ContractionGemm &gemm);
+/// the elements are not of 16 bits or tf32, or if the GEMM has fewer than `leastOperations`.
+std::vector<GemmPart> alignedParts(const ContractionGemm &gemm, int64_t leastOperations = leastOperationsOfParts);
 
 } // namespace tessera
 
