@@ -60,7 +60,7 @@ def parse():
     parser.add_argument(
         "call", nargs="?", choices=list(suite_parts.MINUTES), help="its parts, and what earlier ones left; else all"
     )
-    parser.add_argument("--minutes", type=float, help="for this call (9 of the first, then 8 and 12; 29 without a name)")
+    parser.add_argument("--minutes", type=float, help="for this call (first 9, second 8, third 12; all 29)")
     parser.add_argument("--out", default="gpu-suite-results", help="folder of results and work (gpu-suite-results)")
     parser.add_argument("--copy", metavar="DIR", help="where both result files are written too")
     parser.add_argument("--only", help="parts, with commas between; they run again")

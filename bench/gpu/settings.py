@@ -56,7 +56,7 @@ class Timed:
     block: int  # steps from one reading of the clock to the next
     skip: int  # blocks that are not counted
     blocks: int  # blocks that are
-    beside: str = "later"  # in which part it runs beside peers: `first` in `speed`, `later` in `peers`, `memory`; empty: in none
+    beside: str = "later"  # peers run beside it in: `first`, the part `speed`; `later`, `peers`; `memory`; empty: none
     variant: str = ""  # what is different from the one of the same batch and type
     is_equal: bool = False  # whether a variant computes the same bits
     options: tuple = ()  # of `compile`
