@@ -41,7 +41,7 @@ public:
   /// Enters the calls that compute a contraction, in their order; it computes `of`. Fails with a message on the op if
   /// the library cannot compute it.
   llvm::FailureOr<std::vector<GemmCall>> add(ContractOp op, ContractionGemm description, const std::string &of,
-                                                   const CallSite &site);
+                                             const CallSite &site);
 
   /// Enters the alignments of c, `aux` and the bias in a call of an entry with an epilogue.
   void addAlignments(uint32_t entry, std::array<int64_t, 3> alignments);

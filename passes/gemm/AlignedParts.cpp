@@ -8,13 +8,13 @@ using namespace tessera;
 static constexpr int64_t vectorBytes = 16;
 namespace {
 /// Number of a dimension of a matrix among its last two.
-enum Place { Rows, Columns };
+enum MatrixDim { Rows, Columns };
 enum class GemmDim { N, M, K };
 
 /// The place of a dimension in a matrix that has it.
 struct Role {
   GemmMatrix ContractionGemm::*matrix;
-  Place place;
+  MatrixDim place;
 };
 } // namespace
 
@@ -31,7 +31,7 @@ static std::array<Role, 2> rolesOf(GemmDim dim) {
   llvm_unreachable("unknown dimension");
 }
 
-static size_t indexOf(const GemmMatrix &matrix, Place place) { return matrix.dims.size() - 2 + place; }
+static size_t indexOf(const GemmMatrix &matrix, MatrixDim place) { return matrix.dims.size() - 2 + place; }
 
 static int64_t vectorOf(const GemmMatrix &matrix) { return vectorBytes / bytesOf(matrix.type); }
 
