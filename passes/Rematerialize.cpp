@@ -15,7 +15,7 @@
 #include "passes/fusion/Kernels.h"
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/memory/PlanStorage.h"
-#include "passes/rematerialize/Frontier.h"
+#include "passes/rematerialize/FrontierMemory.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tessera {
@@ -31,9 +31,19 @@ struct RematerializePass : tessera::impl::RematerializePassBase<RematerializePas
   using Base::Base;
   void runOnOperation() override;
   LogicalResult checkPins(const PinPatterns &pins);
+  const std::vector<FrontierPoint> *findOnce(FrontierMemory &known, func::FuncOp step, PinPatterns &pins,
+                                             const OpTimes &times);
   void recordFrontier(ArrayRef<FrontierPoint> frontier, size_t chosen);
+
+  FrontierMemory *memory = nullptr;
 };
 } // namespace
+
+std::unique_ptr<Pass> tessera::createRematerializePass(RematerializePassOptions options, FrontierMemory *memory) {
+  auto pass = std::make_unique<RematerializePass>(std::move(options));
+  pass->memory = memory;
+  return pass;
+}
 
 /// What is wrong with what the user pinned; empty if nothing is.
 static std::string problemOf(const PinPatterns &pins) {
@@ -50,6 +60,14 @@ LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
   if (problem.empty()) return success();
   getOperation()->setAttr(attrs::problem, StringAttr::get(&getContext(), problem));
   return getOperation().emitError(problem);
+}
+
+/// Null after an error about pins.
+const std::vector<FrontierPoint> *RematerializePass::findOnce(FrontierMemory &known, func::FuncOp step,
+                                                              PinPatterns &pins, const OpTimes &times) {
+  if (const std::vector<FrontierPoint> *frontier = known.find(step)) return frontier;
+  std::vector<FrontierPoint> found = findFrontier(step, pins, times);
+  return succeeded(checkPins(pins)) ? known.remember(step, std::move(found)) : nullptr;
 }
 
 /// As `tsr.frontier`: for each point the bytes of the arena, those that are live at most, and the predicted seconds
@@ -97,8 +115,10 @@ void RematerializePass::runOnOperation() {
     applyPlan(step, plan);
     return renameKernels(module);
   }
-  std::vector<FrontierPoint> frontier = findFrontier(step, pins, times);
-  if (failed(checkPins(pins))) return signalPassFailure();
+  FrontierMemory ofThisRun;
+  const std::vector<FrontierPoint> *found = findOnce(memory ? *memory : ofThisRun, step, pins, times);
+  if (!found) return signalPassFailure();
+  ArrayRef<FrontierPoint> frontier = *found;
   // If none fits, the one with the least memory: what the program needs in all is known after `schedule`.
   size_t chosen = 0;
   int64_t room = settings.arena.value_or(std::numeric_limits<int64_t>::max()) - stateBytes(module);
