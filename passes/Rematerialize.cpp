@@ -30,6 +30,7 @@ namespace {
 struct RematerializePass : tessera::impl::RematerializePassBase<RematerializePass> {
   using Base::Base;
   void runOnOperation() override;
+  LogicalResult refuse(const std::string &problem);
   LogicalResult checkPins(const PinPatterns &pins);
   const std::vector<FrontierPoint> *findOnce(FrontierMemory &known, func::FuncOp step, PinPatterns &pins,
                                              const OpTimes &times);
@@ -55,11 +56,15 @@ static std::string problemOf(const PinPatterns &pins) {
   return problem + "those that can be saved or recomputed are " + llvm::join(pins.getNames(), ", ");
 }
 
-LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
-  std::string problem = problemOf(pins);
-  if (problem.empty()) return success();
+/// An error of the user.
+LogicalResult RematerializePass::refuse(const std::string &problem) {
   getOperation()->setAttr(attrs::problem, StringAttr::get(&getContext(), problem));
   return getOperation().emitError(problem);
+}
+
+LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
+  std::string problem = problemOf(pins);
+  return problem.empty() ? success() : refuse(problem);
 }
 
 /// Null after an error about pins.
@@ -102,7 +107,14 @@ void RematerializePass::runOnOperation() {
   RematMode mode = settings.getMode();
   bool isAsked = settings.hasPins() || findsFrontier ||
                  (mode == RematMode::Auto ? settings.arena.has_value() : mode != RematMode::None);
-  if (!step || hasShadow(module) || !isAsked) return;
+  if (hasShadow(module)) { // its values are compared with those of `step`, call by call
+    bool mustRecompute = settings.hasPins() || mode == RematMode::Layer || mode == RematMode::Sqrt;
+    if (mustRecompute && failed(refuse("a program for audits of its precision recomputes nothing; leave out --remat, "
+                                       "--save and --recompute, or --audit-precision")))
+      signalPassFailure();
+    return;
+  }
+  if (!step || !isAsked) return;
   FailureOr<Target> target = Target::read(module);
   if (failed(target)) return signalPassFailure();
   OpTimes times(*target, threads > 0 ? threads : 1);

@@ -23,8 +23,8 @@ static int64_t predictRows(ModuleOp module) {
   return 0;
 }
 
-/// What `predict` of the model takes with so many rows, beside state. Without the other entry functions: what is stored in each of
-/// them does not depend on the others, which share its state only.
+/// What `predict` of the model takes with so many rows, beside state. Without the other entry functions: what is stored
+/// in each of them does not depend on the others, which share its state only.
 static std::optional<int64_t> planPredict(MLIRContext &context, const CommandOptions &options, int64_t rows) {
   CommandOptions trial = options;
   trial.input.predictRows = rows;

@@ -12,9 +12,9 @@ namespace tessera {
 
 /// The arena.
 ///
-/// A range may consist of rows whose columns come from different writes; it has one tag for all of them. Of a range that
-/// was written at equal distances, as the slots of a long stack are, only one row is stored. So its length takes no
-/// time.
+/// A range may consist of rows whose columns come from different writes; it has one tag for all of them. Of a range
+/// that was written at equal distances, as the slots of a long stack are, only one row is stored. So its length takes
+/// no time.
 class SymbolicMemory {
 public:
   /// Bytes of each row.

@@ -8,8 +8,8 @@
 // from its first to its last one, so no other part of these rows may be overwritten while it is read.
 //
 // Of a long repeat the first and the last iterations are executed. Those in between only write, all at once, wherever
-// their values are stored; slots that are not adjacent are a few rows (SymbolicMemory.h), however many they are. Their reads have the same distances from their writes as in other iterations, because places
-// are affine in the iteration.
+// their values are stored. Their reads have the same distances from their writes as in other iterations, because places
+// are affine in the iteration. Slots that are not adjacent are equal rows (SymbolicMemory.h), however many there are.
 //
 // Before a place is used, the bytes that it has in all iterations are found to be in the arena. So no sum of an offset,
 // strides and sizes overflows here, whatever a dump says.
