@@ -67,12 +67,13 @@ LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
   return problem.empty() ? success() : refuse(problem);
 }
 
-/// Null after an error about pins.
+/// Null after an error: about pins, or because no storage can be planned.
 const std::vector<FrontierPoint> *RematerializePass::findOnce(FrontierMemory &known, func::FuncOp step,
                                                               PinPatterns &pins, const OpTimes &times) {
   if (const std::vector<FrontierPoint> *frontier = known.find(step)) return frontier;
   std::vector<FrontierPoint> found = findFrontier(step, pins, times);
-  return succeeded(checkPins(pins)) ? known.remember(step, std::move(found)) : nullptr;
+  if (failed(checkPins(pins)) || found.empty()) return nullptr;
+  return known.remember(step, std::move(found));
 }
 
 /// As `tsr.frontier`: for each point the bytes of the arena, those that are live at most, and the predicted seconds
