@@ -15,7 +15,7 @@
 #include "passes/fusion/Kernels.h"
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/memory/PlanStorage.h"
-#include "passes/rematerialize/Frontier.h"
+#include "passes/rematerialize/FrontierMemory.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tessera {
@@ -30,10 +30,21 @@ namespace {
 struct RematerializePass : tessera::impl::RematerializePassBase<RematerializePass> {
   using Base::Base;
   void runOnOperation() override;
+  LogicalResult refuse(const std::string &problem);
   LogicalResult checkPins(const PinPatterns &pins);
+  const std::vector<FrontierPoint> *findOnce(FrontierMemory &known, func::FuncOp step, PinPatterns &pins,
+                                             const OpTimes &times);
   void recordFrontier(ArrayRef<FrontierPoint> frontier, size_t chosen);
+
+  FrontierMemory *memory = nullptr;
 };
 } // namespace
+
+std::unique_ptr<Pass> tessera::createRematerializePass(RematerializePassOptions options, FrontierMemory *memory) {
+  auto pass = std::make_unique<RematerializePass>(std::move(options));
+  pass->memory = memory;
+  return pass;
+}
 
 /// What is wrong with what the user pinned; empty if nothing is.
 static std::string problemOf(const PinPatterns &pins) {
@@ -45,11 +56,24 @@ static std::string problemOf(const PinPatterns &pins) {
   return problem + "those that can be saved or recomputed are " + llvm::join(pins.getNames(), ", ");
 }
 
-LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
-  std::string problem = problemOf(pins);
-  if (problem.empty()) return success();
+/// An error of the user.
+LogicalResult RematerializePass::refuse(const std::string &problem) {
   getOperation()->setAttr(attrs::problem, StringAttr::get(&getContext(), problem));
   return getOperation().emitError(problem);
+}
+
+LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
+  std::string problem = problemOf(pins);
+  return problem.empty() ? success() : refuse(problem);
+}
+
+/// Null after an error: about pins, or because no storage can be planned.
+const std::vector<FrontierPoint> *RematerializePass::findOnce(FrontierMemory &known, func::FuncOp step,
+                                                              PinPatterns &pins, const OpTimes &times) {
+  if (const std::vector<FrontierPoint> *frontier = known.find(step)) return frontier;
+  std::vector<FrontierPoint> found = findFrontier(step, pins, times);
+  if (failed(checkPins(pins)) || found.empty()) return nullptr;
+  return known.remember(step, std::move(found));
 }
 
 /// As `tsr.frontier`: for each point the bytes of the arena, those that are live at most, and the predicted seconds
@@ -84,7 +108,14 @@ void RematerializePass::runOnOperation() {
   RematMode mode = settings.getMode();
   bool isAsked = settings.hasPins() || findsFrontier ||
                  (mode == RematMode::Auto ? settings.arena.has_value() : mode != RematMode::None);
-  if (!step || hasShadow(module) || !isAsked) return;
+  if (hasShadow(module)) { // its values are compared with those of `step`, call by call
+    bool mustRecompute = settings.hasPins() || mode == RematMode::Layer || mode == RematMode::Sqrt;
+    if (mustRecompute && failed(refuse("a program for audits of its precision recomputes nothing; leave out --remat, "
+                                       "--save and --recompute, or --audit-precision")))
+      signalPassFailure();
+    return;
+  }
+  if (!step || !isAsked) return;
   FailureOr<Target> target = Target::read(module);
   if (failed(target)) return signalPassFailure();
   OpTimes times(*target, threads > 0 ? threads : 1);
@@ -97,8 +128,10 @@ void RematerializePass::runOnOperation() {
     applyPlan(step, plan);
     return renameKernels(module);
   }
-  std::vector<FrontierPoint> frontier = findFrontier(step, pins, times);
-  if (failed(checkPins(pins))) return signalPassFailure();
+  FrontierMemory ofThisRun;
+  const std::vector<FrontierPoint> *found = findOnce(memory ? *memory : ofThisRun, step, pins, times);
+  if (!found) return signalPassFailure();
+  ArrayRef<FrontierPoint> frontier = *found;
   // If none fits, the one with the least memory: what the program needs in all is known after `schedule`.
   size_t chosen = 0;
   int64_t room = settings.arena.value_or(std::numeric_limits<int64_t>::max()) - stateBytes(module);

@@ -13,7 +13,9 @@
 #include "passes/memory/PlanStorage.h"
 #include "passes/rematerialize/Policies.h"
 #include "passes/rematerialize/Positions.h"
+#include "llvm/Support/ThreadPool.h"
 #include <cmath>
+#include <deque>
 
 using namespace mlir;
 using namespace tessera;
@@ -209,20 +211,36 @@ static std::vector<PlannedStages> pathThrough(ArrayRef<std::vector<Stage>> all, 
 // 3. Memory
 //===----------------------------------------------------------------------===//
 
-static FrontierPoint evaluate(func::FuncOp step, PlannedStages planned) {
+/// The buffers of a step with a plan; none if its storage cannot be planned.
+static std::optional<SmallVector<Lifetime>> lifetimesWith(func::FuncOp step, const RecomputePlan &plan) {
   OpBuilder builder(step);
   auto trial = cast<func::FuncOp>(builder.clone(*step));
   trial.setName("step.trial");
-  applyPlan(trial, planned.plan);
+  applyPlan(trial, plan);
   unsigned copies = 0;
-  FrontierPoint point{std::move(planned.plan), planned.seconds, 0, 0};
-  if (FailureOr<StoragePlan> storage = planStorage(trial, copies); succeeded(storage)) {
-    SmallVector<Lifetime> lifetimes = storage->lifetimes();
-    point.bytes = packBuffers(lifetimes).bytes;
-    point.live = liveBytesBound(lifetimes);
-  }
+  FailureOr<StoragePlan> storage = planStorage(trial, copies);
+  std::optional<SmallVector<Lifetime>> lifetimes;
+  if (succeeded(storage)) lifetimes = storage->lifetimes();
   trial.erase();
-  return point;
+  return lifetimes;
+}
+
+/// The plans of every `stride`th stage of a path, with their memory. Packing takes most of the time, and needs no IR: it
+/// runs on all processors. Results do not depend on their number.
+static std::deque<FrontierPoint> evaluate(func::FuncOp step, std::vector<PlannedStages> path, size_t stride) {
+  std::deque<FrontierPoint> points; // which stay where they are
+  llvm::DefaultThreadPool pool;
+  for (size_t i = 0; i < path.size(); i += stride) {
+    std::optional<SmallVector<Lifetime>> lifetimes = lifetimesWith(step, path[i].plan);
+    if (!lifetimes) continue;
+    FrontierPoint &point = points.emplace_back(FrontierPoint{std::move(path[i].plan), path[i].seconds, 0, 0});
+    pool.async([&point, lifetimes = std::move(*lifetimes)] {
+      point.bytes = packBuffers(lifetimes).bytes;
+      point.live = liveBytesBound(lifetimes);
+    });
+  }
+  pool.wait();
+  return points;
 }
 
 std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns &pins, const OpTimes &times) {
@@ -235,11 +253,9 @@ std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns 
   }
   std::vector<PlannedStages> path = pathThrough(stages, blocks);
   llvm::stable_sort(path, [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
-  std::vector<FrontierPoint> frontier;
   size_t stride = (path.size() + mostPlans - 1) / mostPlans;
-  for (size_t i = 0; i < path.size(); i += stride) {
-    FrontierPoint point = evaluate(step, std::move(path[i]));
+  std::vector<FrontierPoint> frontier;
+  for (FrontierPoint &point : evaluate(step, std::move(path), stride))
     if (frontier.empty() || point.bytes < frontier.back().bytes) frontier.push_back(std::move(point));
-  }
   return frontier;
 }
