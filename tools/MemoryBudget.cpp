@@ -5,6 +5,7 @@
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
 #include "runtime/machine/MachineMemory.h"
+#include "runtime/train/MemoryNeeds.h"
 #include "tools/Messages.h"
 #include "tools/PeakMemory.h"
 #include <limits>
@@ -31,7 +32,7 @@ void tessera::limitArena(ModuleOp module, int64_t bytes) {
 static FailureOr<int64_t> plannedProgramBytes(ModuleOp module, const CommandOptions &options) {
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
   if (failed(manifest)) return failure();
-  return programBytes(*manifest);
+  return runtime::programBytes(runtime::parseManifest(*manifest));
 }
 
 /// What the arena may take if the program may take `budget` bytes, as far as a scheduled module tells.
@@ -93,8 +94,11 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
     FailureOr<int64_t> within = arenaWithin(budget, *trial.module, quiet);
     if (failed(within)) return ExitInternal;
     if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
-    if (round == mostRounds || !canRecompute || (arena && *within >= *arena))
-      return refuseBudget(*smallest, budget, leastBytes, options);
+    if (round == mostRounds || !canRecompute || (arena && *within >= *arena)) {
+      if (!options.takesLeast) return refuseBudget(*smallest, budget, leastBytes, options);
+      input.module = std::move(smallest);
+      return ExitDone;
+    }
     arena = within;
   }
   if (arena) limitArena(*input.module, *arena);

@@ -24,7 +24,7 @@ struct Suggestions {
   std::optional<Largest> largest; ///< batch, if it fits already
 };
 
-/// Finds the mildest changes by planning them: more micro-batches, a smaller type, a smaller batch, shorter rows, less
+/// Finds the mildest changes by planning them: recomputation, more micro-batches, a smaller type, a smaller batch, shorter rows, less
 /// memory spent for speed.
 Suggestions findSuggestions(Trials &trials);
 

@@ -374,6 +374,7 @@ static Manifest readManifest(const Json &json) {
   manifest.settings = json.value("settings", Json::object());
   manifest.source = json.value("source", Json());
   if (json.contains("predicted")) manifest.predicted = readPredictedTimes(json["predicted"]);
+  if (json.contains("memory")) manifest.memory = readMemorySpec(json["memory"], where);
   if (json.contains("plan") && json["plan"].is_object()) readPlan(json["plan"], manifest);
   return manifest;
 }

@@ -12,6 +12,7 @@
 #include "runtime/base/Json.h"
 #include "runtime/program/CallTrace.h"
 #include "runtime/program/GemmSpec.h"
+#include "runtime/program/MemoryPlan.h"
 
 #include <map>
 #include <optional>
@@ -194,6 +195,7 @@ struct Manifest {
   std::vector<BufferSpec> buffers;
   std::vector<KernelSpec> kernels; ///< in the order of the code's kernel table
   PredictedTimes predicted;
+  MemorySpec memory;
   Json source;           ///< what it was compiled from (docs/manifest.md); null: not recorded
   int64_t textBytes = 0; ///< of the manifest's text
 

@@ -4,9 +4,11 @@
 
 #include "runtime/base/DurableFile.h"
 #include "runtime/cuda/Transfers.h"
+#include "runtime/machine/MachineMemory.h"
 #include "runtime/machine/StepAllocator.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera::runtime {
 
@@ -100,6 +102,51 @@ MemoryNeeds deviceMemory(const Manifest &manifest) {
   // Without this memory the program starts nevertheless, and runs what the library suggests first.
   needs.lines.push_back({"  search for algorithms", searchBytes(manifest), "on the first run, if it is free", true});
   return needs;
+}
+
+int64_t programBytes(const Manifest &manifest) {
+  return manifest.isForGpu() ? deviceMemory(manifest).total() : hostMemory(manifest, {0, ""}).total();
+}
+
+int64_t programBytesWith(const Manifest &manifest, const MemoryPlan &plan) {
+  const MemoryPlan *chosen = manifest.memory.chosen();
+  int64_t bytes = programBytes(manifest) - manifest.arena.bytes + plan.arenaBytes;
+  // What is computed twice is described twice.
+  bool isLonger = chosen && plan.seconds > chosen->seconds && !manifest.isForGpu();
+  return isLonger ? bytes + bytesForManifestByte * manifest.textBytes / 2 : bytes;
+}
+
+static std::string amountOf(int64_t bytes, double (*round)(double)) {
+  static constexpr std::pair<const char *, int> units[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
+  for (auto [name, shift] : units) {
+    double amount = static_cast<double>(bytes) / static_cast<double>(int64_t(1) << shift);
+    if (amount < 1 && shift > 10) continue;
+    double digits = amount < 10 ? 100 : amount < 100 ? 10 : 1;
+    return fmt::format("{:g}{}", round(amount * digits) / digits, name);
+  }
+  return "";
+}
+
+std::string memoryAmount(int64_t bytes) { return amountOf(bytes, std::ceil); }
+std::string memoryWithin(int64_t bytes) { return amountOf(bytes, std::floor); }
+
+std::string memoryAdvice(const Manifest &manifest, int64_t available) {
+  constexpr const char *smaller = "compile with a smaller batch";
+  const std::vector<MemoryPlan> &frontier = manifest.memory.frontier;
+  if (frontier.size() < 2 || frontier.back().arenaBytes >= manifest.arena.bytes) return smaller;
+  if (manifest.isForGpu()) available += contextBytes(manifest); // of the driver, which has it
+  for (const MemoryPlan &plan : frontier) {
+    int64_t bytes = programBytesWith(manifest, plan);
+    if (bytes > available || plan.arenaBytes >= manifest.arena.bytes) continue;
+    const MemoryPlan *own = manifest.memory.chosen();
+    const PredictedEntry *step = manifest.predicted.entry("step");
+    std::string longer;
+    if (own && step && step->seconds > 0)
+      longer = fmt::format(" (a step takes about {:.1f} % longer)", 100 * (plan.seconds - own->seconds) / step->seconds);
+    return fmt::format("compile with --memory={}{}", memoryAmount(bytes), longer);
+  }
+  return fmt::format("{}; with --memory it takes {} at least", smaller,
+                     formatBytes(programBytesWith(manifest, frontier.back())));
 }
 
 DiskNeeds checkpointNeeds(const Manifest &manifest) {

@@ -44,6 +44,21 @@ MemoryNeeds deviceMemory(const Manifest &manifest);
 /// an estimate. A program that starts checks the free memory after these allocations.
 int64_t contextBytes(const Manifest &manifest);
 
+/// Bytes that a program takes in all, without training data that it holds in memory: of a GPU, or of the host. That is
+/// what `--memory` limits.
+int64_t programBytes(const Manifest &manifest);
+/// The same if it were compiled with another plan of its frontier: at most about this.
+int64_t programBytesWith(const Manifest &manifest, const MemoryPlan &plan);
+
+/// Bytes as `--memory` takes them, rounded up: "4.63GiB".
+std::string memoryAmount(int64_t bytes);
+/// The same, rounded down.
+std::string memoryWithin(int64_t bytes);
+
+/// What to compile a program with if only `available` bytes are left for its arena, and, on a host, for the rest of it:
+/// "compile with --memory=4.63GiB (a step takes about 3.1 % longer)", else with what it takes least.
+std::string memoryAdvice(const Manifest &manifest, int64_t available);
+
 /// What a training run takes of the disk: its checkpoints.
 struct DiskNeeds {
   int64_t checkpointBytes = 0; ///< of one
