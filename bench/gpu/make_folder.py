@@ -123,7 +123,7 @@ def timed_entry(one, compiled, arena):
         "data": "data/tokens.bin" if one.preset else "data/timed.bin", "precision": one.precision, "rows": one.rows,
         "length": one.length, "block": one.block, "skip": one.skip, "blocks": one.blocks,
         "peer": list(one.workload.options), "beside": one.beside, "arena_bytes": arena,
-        "afterwards": [settings.GENERATE], "variant": one.variant, "environment": dict(one.environment),
+        "afterwards": [settings.GENERATE], "variant": one.variant, "is_equal": one.is_equal, "environment": dict(one.environment),
     }  # fmt: skip
 
 

@@ -80,14 +80,15 @@ def different_weights(one, other):
 
 
 def modes(suite):
-    """The most important program: each mode against the first one that came to its end."""
-    entry, first = suite.chosen("timed")[0], []
+    """The most important program: each mode, and it with recomputation, against the first that came to its end."""
+    timed, first = suite.chosen("timed"), []
+    entry = timed[0]
     suite.earlier = {}  # what an earlier call compared with is gone
 
     def one(mode):
-        run = Run(suite, entry, mode["name"])
+        run = Run(suite, mode["of"], mode["name"])
         try:
-            seconds = run.train(MODE_STEPS, LONGEST, **MODES[mode["name"]])
+            seconds = run.train(MODE_STEPS, LONGEST, **MODES.get(mode["name"], {}))
         except Broken as problem:
             run.remove()
             return {"ok": False, "problem": str(problem)}
@@ -106,9 +107,11 @@ def modes(suite):
         return {**result, "problem": problem} if problem else result
 
     head = [f"{entry['name']}, {MODE_STEPS} steps"]
-    result = suite.each([{"name": name} for name in MODES], one, mode_lines, head)
+    all_modes = [{"name": name, "of": entry} for name in MODES]
+    all_modes += [{"name": other["variant"], "of": other} for other in timed if other["is_equal"]]
+    result = suite.each(all_modes, one, mode_lines, head)
     compared = sum(bool(run.get("compared")) for run in result["runs"] if run.get("ok"))
-    result["answer"] = f"{compared} of {len(MODES) - 1} equal to the first, {entry['name']}"
+    result["answer"] = f"{compared} of {len(all_modes) - 1} equal to the first, {entry['name']}"
     return result
 
 

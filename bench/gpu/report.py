@@ -8,7 +8,7 @@ import re
 QUESTIONS = (
     ("rates", "what the device copies and multiplies"),
     ("kernels", "single kernels are right"),
-    ("modes", "GPT-2 as a graph, in order, eager: the same bits"),
+    ("modes", "GPT-2 as a graph, in order, eager, recomputed: the same bits"),
     ("checkpoints", "saved and resumed: the same bits"),
     ("speed", "tokens a second beside PyTorch"),
 )

@@ -15,6 +15,7 @@ Parts, the most important first:
   ncu          second  the same as Nsight Compute times it, with what each kernel moves and occupies
   train        second  the examples against what they computed on a processor; twice, equal to the bit
   bench        second  seconds a step of more batches, types and variants
+  memory       third   memory against time: our plans within budgets beside what PyTorch recomputes
   peers        third   some of these beside PyTorch and, where $LLMC names a folder with train_gpt2cu, llm.c
   sanitizer    third   compute-sanitizer over single kernels
 
@@ -59,7 +60,7 @@ def parse():
     parser.add_argument(
         "call", nargs="?", choices=list(suite_parts.MINUTES), help="its parts, and what earlier ones left; else all"
     )
-    parser.add_argument("--minutes", type=float, help="for this call (9 of the first, then 8; 25 without a name)")
+    parser.add_argument("--minutes", type=float, help="for this call (9 of the first, then 8 and 12; 29 without a name)")
     parser.add_argument("--out", default="gpu-suite-results", help="folder of results and work (gpu-suite-results)")
     parser.add_argument("--copy", metavar="DIR", help="where both result files are written too")
     parser.add_argument("--only", help="parts, with commas between; they run again")

@@ -22,6 +22,8 @@ TARGETS = ("sm_90a", "compute_80")  # code of Hopper; other GPUs translate PTX w
 PTX = ("compute_80",)
 TIMED_GPU = ("sm_90a",)
 VOCABULARY, PADDED = 50_257, 50_304  # words of GPT-2; a multiple of 128 that many train it with
+# GiB of the device, for GPT-2 of 16 × 1024 in bf16; and where the logits are computed in parts.
+BUDGETS, SMALL_BUDGETS = (6.5, 5.5, 4.8, 4.3), (4.5, 3.5)
 EVALUATE, GENERATE = (("eval",),), ("generate", "--length", "4", "--temperature", "0")
 PORTABLE = "x86-64-v3"  # host code of a program for a GPU runs on another processor than this one
 
@@ -54,8 +56,9 @@ class Timed:
     block: int  # steps from one reading of the clock to the next
     skip: int  # blocks that are not counted
     blocks: int  # blocks that are
-    beside: str = "later"  # in which part it runs beside peers: `first` in `speed`, `later` in `peers`; empty: in none
+    beside: str = "later"  # in which part it runs beside peers: `first` in `speed`, `later` in `peers`, `memory`; empty: in none
     variant: str = ""  # what is different from the one of the same batch and type
+    is_equal: bool = False  # whether a variant computes the same bits
     options: tuple = ()  # of `compile`
     environment: tuple = ()  # pairs
 
@@ -104,14 +107,29 @@ def gpt2(rows, precision, words=None, **others):
 
 
 def variants(one):
-    """Without what may cost more than it gives: that can only be seen on the device."""
+    """Without what may cost more than it gives, which can only be seen on the device; and with recomputation."""
     for variant, options, environment in (
         ("one behind the other", (), (("TESSERA_CUDA_IN_ORDER", "1"),)),
         ("GELU by kernels", ("--gemm-epilogues", "bias"), ()),
         ("less memory", ("--prefer", "memory"), ()),
+        ("within 8 GiB", ("--memory", "8GiB"), ()),
+        ("layers recomputed", ("--remat", "layer"), ()),
     ):
-        name = f"{one.name}, {variant}"
-        yield dataclasses.replace(one, name=name, beside="", variant=variant, options=options, environment=environment)
+        is_equal = options[:1] in (("--memory",), ("--remat",))
+        yield dataclasses.replace(
+            one, name=f"{one.name}, {variant}", beside="", variant=variant, options=options, environment=environment,
+            is_equal=is_equal,
+        )  # fmt: skip
+
+
+def budgets(one):
+    """Plans of one step, from the fastest to the smallest: memory against time."""
+    small = ("--prefer", "memory")
+    plans = [("--memory", f"{size}GiB") for size in BUDGETS]
+    plans += [small, *((*small, "--memory", f"{size}GiB") for size in SMALL_BUDGETS)]
+    for options in ((), *plans, ("--remat", "layer"), ("--remat", "sqrt")):
+        variant = " ".join(options) or "no budget"
+        yield dataclasses.replace(one, name=f"{one.name}, {variant}", beside="memory", variant=variant, options=options)
 
 
 def timed():
@@ -124,6 +142,7 @@ def timed():
     yield gpt2(64, "bf16")
     yield gpt2(4, "bf16")
     yield gpt2(16, "f32", beside="")
+    yield from budgets(gpt2(16, "bf16"))
 
 
 def smoke_trainings():
@@ -141,3 +160,4 @@ def smoke_timed():
     one = Timed("gpt2 bf16 2x16", workload, ("--preset", "tiny"), "bf16", 2, 16, block=1, skip=1, blocks=3)
     yield dataclasses.replace(one, beside="first")
     yield from variants(one)
+    yield from list(budgets(one))[-2:]

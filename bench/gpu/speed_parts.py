@@ -104,7 +104,7 @@ def step_lines(run):
 
 def bench(suite):
     """GPT-2 124M at more batches, in more types, and in variants; what `speed` times is not timed again."""
-    entries = [entry for entry in suite.chosen("timed") if entry["beside"] != "first"]
+    entries = [entry for entry in suite.chosen("timed") if entry["beside"] not in ("first", "memory")]
     if not entries:
         raise suites.Skipped("no program of this part was chosen")
     return suite.each(entries, lambda entry: ours_or_reason(suite, entry), step_lines, [HEAD])
@@ -127,16 +127,29 @@ def torch_version(suite):
     return f"{version} (CUDA {cuda})"
 
 
-def torch_turn(suite, entry, mode):
+def torch_command(suite, entry, mode, blocks=1_000_000):
     script = os.path.join(suite.folder, "bench", "peers", "torch_gpt.py")
     command = [suite.python, "-B", script, "--device", "cuda", "--data", os.path.join(suite.folder, entry["data"])]
     command += ["--mode", mode, "--precision", entry["precision"]]
-    command += ["--block", str(entry["block"]), "--blocks", "1000000"]
+    return [*command, "--block", str(entry["block"]), "--blocks", str(blocks), *entry["peer"]]
+
+
+def torch_caches(suite):
+    """Variables: where torch.compile keeps what it generates, for this part."""
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": os.path.join(suite.scratch, "inductor"),
+        "TRITON_CACHE_DIR": os.path.join(suite.scratch, "triton"),
+    }
+
+
+def torch_run(suite, entry, command):
     own = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
-    caches = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(suite.scratch, "inductor")}
-    caches["TRITON_CACHE_DIR"] = os.path.join(suite.scratch, "triton")
-    turn, taken = take_turn(suite, [*command, *entry["peer"]], entry, PEER_TURN, suite.scratch, **own, **caches)
+    turn, taken = take_turn(suite, command, entry, PEER_TURN, suite.scratch, **own, **torch_caches(suite))
     return described(entry, turn, taken)
+
+
+def torch_turn(suite, entry, mode):
+    return torch_run(suite, entry, torch_command(suite, entry, mode))
 
 
 def llmc_turn(suite, entry):

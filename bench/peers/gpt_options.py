@@ -3,8 +3,11 @@
 import peer_run
 
 
-def parse(description, modes, devices=("cpu",)):
+def parse(description, modes, devices=("cpu",), recomputations=()):
+    """`recomputations`: what the peer's `--recompute` takes beside a share of the memory, if it has that option."""
     options = peer_run.run_options(description, modes, devices)
+    if recomputations:
+        options.add_argument("--recompute", default=recomputations[0], help=f"{', '.join(recomputations)}, or a share")
     for name in ("vocab", "depth", "width", "heads", "context", "seq"):
         options.add_argument("--" + name, type=int, required=True)
     options.add_argument("--attention-biases", action="store_true", help="in the projections around attention")

@@ -45,10 +45,13 @@ static bool hasOrderOfView(Operation *op) {
   return false;
 }
 
-/// `merged` as a view in which `axis` is split into the axes `into` of `split`, a type with these axes.
-static std::optional<NamedTensorType> splitType(NamedTensorType merged, NamedTensorType split, StringRef axis,
-                                                ArrayRef<StringRef> into) {
-  SmallVector<int64_t> sizes;
+using Sizes = SmallVector<int64_t>;
+
+/// The allocated sizes of `merged` as a view in which `axis` is split into the axes `into` of `split`, a type with these
+/// axes.
+static std::optional<Sizes> splitSizes(NamedTensorType merged, NamedTensorType split, StringRef axis,
+                                       ArrayRef<StringRef> into) {
+  Sizes sizes;
   for (auto [a, allocated] : llvm::zip(merged.getAxes(), merged.getAllocatedSizes())) {
     if (a.getName() != axis) {
       sizes.push_back(allocated);
@@ -60,13 +63,12 @@ static std::optional<NamedTensorType> splitType(NamedTensorType merged, NamedTen
     sizes.push_back(allocated / inner);
     for (StringRef part : into.drop_front()) sizes.push_back(split.getSize(part));
   }
-  return split.withAllocated(sizes);
+  return sizes;
 }
 
-/// `split` as a view in which its axes `many` are one axis of `merged`, a type with that axis.
-static std::optional<NamedTensorType> mergedType(NamedTensorType split, NamedTensorType merged,
-                                                 ArrayRef<StringRef> many) {
-  SmallVector<int64_t> sizes;
+/// Those of `split` as a view in which its axes `many` are one axis.
+static std::optional<Sizes> mergedSizes(NamedTensorType split, ArrayRef<StringRef> many) {
+  Sizes sizes;
   for (auto [axis, allocated] : llvm::zip(split.getAxes(), split.getAllocatedSizes())) {
     bool isInner = llvm::is_contained(many.drop_front(), axis.getName());
     if (isInner && allocated != axis.getSize()) return std::nullopt; // gaps between the rows
@@ -75,32 +77,43 @@ static std::optional<NamedTensorType> mergedType(NamedTensorType split, NamedTen
     else
       sizes.push_back(allocated);
   }
-  return merged.withAllocated(sizes);
+  return sizes;
 }
 
-std::optional<NamedTensorType> tessera::viewType(Operation *op, NamedTensorType x) {
+/// Those that the result of a view of an operand of type `x` has.
+static std::optional<Sizes> viewSizes(Operation *op, NamedTensorType x) {
   auto result = tensorType(op->getResult(0));
-  if (auto split = dyn_cast<SplitOp>(op)) return splitType(x, result, split.getAxis(), names(split.getInto()));
-  if (auto merge = dyn_cast<MergeOp>(op)) return mergedType(x, result, names(merge.getAxes()));
-  SmallVector<int64_t> sizes = x.getAllocatedSizes();
+  if (auto split = dyn_cast<SplitOp>(op)) return splitSizes(x, result, split.getAxis(), names(split.getInto()));
+  if (auto merge = dyn_cast<MergeOp>(op)) return mergedSizes(x, names(merge.getAxes()));
+  Sizes sizes = x.getAllocatedSizes();
   // A slice along the outermost axis is all of what it spans.
   if (auto slice = dyn_cast<SliceOp>(op); slice && x.getAxes().front().getName() == slice.getAxis())
     sizes.front() = result.getAxes().front().getSize();
-  return result.withAllocated(sizes);
+  return sizes;
+}
+
+/// `type` with these allocated sizes, if there are any.
+static std::optional<NamedTensorType> withSizes(NamedTensorType type, const std::optional<Sizes> &sizes) {
+  return sizes ? std::optional(type.withAllocated(*sizes)) : std::nullopt;
+}
+
+std::optional<NamedTensorType> tessera::viewType(Operation *op, NamedTensorType x) {
+  return withSizes(tensorType(op->getResult(0)), viewSizes(op, x));
 }
 
 std::optional<NamedTensorType> tessera::viewedType(Operation *op, NamedTensorType result) {
   auto x = tensorType(op->getOperand(0));
-  if (auto split = dyn_cast<SplitOp>(op)) return mergedType(result, x, names(split.getInto()));
-  if (auto merge = dyn_cast<MergeOp>(op)) return splitType(result, x, merge.getInto(), names(merge.getAxes()));
-  SmallVector<int64_t> sizes = result.getAllocatedSizes();
+  if (auto split = dyn_cast<SplitOp>(op)) return withSizes(x, mergedSizes(result, names(split.getInto())));
+  if (auto merge = dyn_cast<MergeOp>(op))
+    return withSizes(x, splitSizes(result, x, merge.getInto(), names(merge.getAxes())));
+  Sizes sizes = result.getAllocatedSizes();
   if (isa<SliceOp>(op)) sizes.front() = x.getAllocatedSizes().front();
   return x.withAllocated(sizes);
 }
 
 bool tessera::isStorageView(Operation *op) {
   return isa<RenameOp, SplitOp, MergeOp, SliceOp>(op) && hasOrderOfView(op) &&
-         viewType(op, tensorType(op->getOperand(0))) == tensorType(op->getResult(0));
+         viewSizes(op, tensorType(op->getOperand(0))) == tensorType(op->getResult(0)).getAllocatedSizes();
 }
 
 int64_t tessera::viewOffset(Operation *view) {

@@ -69,6 +69,8 @@ static bool isReadUntil(Value argument, Operation *op) {
 }
 
 bool tessera::mayTakeSlots(RepeatOp repeat, Value dying, Value made) {
+  // All that follows is possible for values of equal size only; few are.
+  if (tensorType(dying).getNumElements() != tensorType(made).getNumElements()) return false;
   SmallVector<unsigned> operands = operandsIn(repeat, dying);
   unsigned carried = repeat.getCarried().size();
   auto stack = dyn_cast<OpResult>(made);

@@ -182,6 +182,7 @@ public:
   }
 
   bool isPlaced(unsigned i) const { return packing.offsets[i] >= 0; }
+  int64_t getBytes() const { return packing.bytes; }
   const Packing &get() const { return packing; }
 
 private:
@@ -276,8 +277,9 @@ private:
   void tryOrder(SmallVector<unsigned> order);
   void tryOrders();
   void improveOrder(unsigned seed);
-  /// Places the buffers without offsets in this order, and takes the packing if it is the best one. Returns its bytes.
-  int64_t consider(PlacedBuffers placed, ArrayRef<unsigned> order);
+  /// Places the buffers without offsets in this order, and takes the packing if it is the best one. Returns its bytes;
+  /// if they are more than `most`, some number above it.
+  int64_t consider(PlacedBuffers placed, ArrayRef<unsigned> order, int64_t most);
   void search(ArrayRef<unsigned> large);
   SmallVector<unsigned> largest(int64_t leastBytes) const;
   PlacedBuffers noneYet() const { return {buffers, moments, static_cast<int>(fullest.size())}; }
@@ -310,11 +312,13 @@ BufferPacker::BufferPacker(ArrayRef<Lifetime> buffers)
   for (const Lifetime &buffer : buffers) moments.push_back({number(buffer.start), number(buffer.end + 1) - 1});
 }
 
-int64_t BufferPacker::consider(PlacedBuffers placed, ArrayRef<unsigned> order) {
-  for (unsigned i : order)
-    if (!placed.isPlaced(i)) placed.place(i);
+int64_t BufferPacker::consider(PlacedBuffers placed, ArrayRef<unsigned> order, int64_t most) {
   int64_t count = buffers.size();
   comparisonsLeft -= count * std::min(count, mostForBuffer);
+  for (unsigned i : order) {
+    if (placed.getBytes() > most) return placed.getBytes(); // and more would follow
+    if (!placed.isPlaced(i)) placed.place(i);
+  }
   Packing packing = placed.get();
   int64_t bytes = packing.bytes;
   if (bytes >= best.bytes) return bytes;
@@ -325,7 +329,7 @@ int64_t BufferPacker::consider(PlacedBuffers placed, ArrayRef<unsigned> order) {
 
 void BufferPacker::tryOrder(SmallVector<unsigned> order) {
   if (isDone() || comparisonsLeft <= 0) return;
-  int64_t bytes = consider(noneYet(), order);
+  int64_t bytes = consider(noneYet(), order, orderBytes);
   if (bytes < orderBytes) orderBytes = bytes, bestOrder = std::move(order);
 }
 
@@ -353,7 +357,7 @@ void BufferPacker::improveOrder(unsigned seed) {
       std::rotate(changed.begin() + from, changed.begin() + from + 1, changed.begin() + to + 1);
     else
       std::rotate(changed.begin() + to, changed.begin() + from, changed.begin() + from + 1);
-    int64_t bytes = consider(noneYet(), changed);
+    int64_t bytes = consider(noneYet(), changed, orderBytes);
     if (bytes <= orderBytes) orderBytes = bytes, bestOrder = std::move(changed);
   }
 }
@@ -382,7 +386,7 @@ void BufferPacker::search(ArrayRef<unsigned> large) {
     if (outcome == Outcome::Found) {
       PlacedBuffers placed = noneYet();
       for (auto [buffer, offset] : llvm::zip(large, search.getOffsets())) placed.place(buffer, offset);
-      consider(std::move(placed), bySize);
+      consider(std::move(placed), bySize, best.bytes);
     }
     (outcome == Outcome::Found ? high : low) = outcome == Outcome::Found ? size : size + bufferAlignment;
     if (outcome == Outcome::Impossible) best.bound = std::max(best.bound, low);
