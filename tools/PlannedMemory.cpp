@@ -3,7 +3,6 @@
 #include "tools/PlannedMemory.h"
 #include "runtime/base/Quantities.h"
 #include "runtime/machine/MachineMemory.h"
-#include "runtime/train/MemoryNeeds.h"
 #include <cmath>
 
 using namespace tessera;
@@ -33,31 +32,31 @@ std::optional<double> PlannedMemory::longerWith(const MemoryPlan &plan) const {
 //===----------------------------------------------------------------------===//
 
 /// The first, the last, the chosen one and an even choice of the others.
-std::vector<const MemoryPlan *> PlannedMemory::listedPlans() const {
-  size_t count = spec.frontier.size(), most = std::min(count, mostListed);
+std::vector<PlanMemory> PlannedMemory::listedPlans() const {
+  size_t count = plans.size(), most = std::min(count, mostListed);
   std::vector<bool> isListed(count);
   for (size_t i = 0; i < most; ++i) isListed[most == 1 ? 0 : i * (count - 1) / (most - 1)] = true;
-  std::vector<const MemoryPlan *> plans;
+  std::vector<PlanMemory> listed;
   for (size_t i = 0; i < count; ++i)
-    if (isListed[i] || spec.frontier[i].isChosen) plans.push_back(&spec.frontier[i]);
-  return plans;
+    if (isListed[i] || plans[i].plan->isChosen) listed.push_back(plans[i]);
+  return listed;
 }
 
-std::string PlannedMemory::describe(const MemoryPlan &plan) const {
+std::string PlannedMemory::describe(const PlanMemory &option) const {
+  const MemoryPlan &plan = *option.plan;
   std::optional<double> seconds = secondsWith(plan), longer = longerWith(plan);
   bool isKnown = seconds && !manifest.predicted.isAssumed();
-  return fmt::format("  {} {:<10} {:>10}  {:>9}  {:>8}  {}\n", plan.isChosen ? ">" : " ",
-                     memoryAmount(programBytesWith(manifest, plan)), formatBytes(plan.arenaBytes),
-                     isKnown ? formatSeconds(*seconds) : "", longer ? fmt::format("{:+.1f} %", 100 * *longer) : "",
-                     plan.what);
+  return fmt::format("  {} {:<10} {:>10}  {:>9}  {:>8}  {}\n", plan.isChosen ? ">" : " ", memoryAmount(option.bytes),
+                     formatBytes(plan.arenaBytes), isKnown ? formatSeconds(*seconds) : "",
+                     longer ? fmt::format("{:+.1f} %", 100 * *longer) : "", plan.what);
 }
 
 std::string PlannedMemory::describe() const {
-  if (spec.frontier.size() < 2) return "";
+  if (plans.size() < 2) return "";
   std::string text = fmt::format("memory against time, with --memory=AMOUNT; `>` is this program\n    {:<10} {:>10}  "
                                  "{:>9}  {:>8}  {}\n",
                                  "AMOUNT", "arena", "a step", "longer", "recomputes");
-  for (const MemoryPlan *plan : listedPlans()) text += describe(*plan);
+  for (const PlanMemory &option : listedPlans()) text += describe(option);
   return text;
 }
 
@@ -106,19 +105,17 @@ static Json asJson(const LayerValueSpec &value) {
 
 Json PlannedMemory::asJson() const {
   if (spec.frontier.empty()) return nullptr;
-  Json plans = Json::array(), values = Json::array();
-  for (const MemoryPlan &plan : spec.frontier) {
-    int64_t bytes = programBytesWith(manifest, plan);
-    plans.push_back({{"memory", memoryAmount(bytes)},
-                     {"bytes", bytes},
-                     {"arena", plan.arenaBytes},
-                     {"seconds", orNull(secondsWith(plan))},
-                     {"longer", orNull(longerWith(plan))},
-                     {"what", plan.what},
-                     {"chosen", plan.isChosen}});
-  }
+  Json frontier = Json::array(), values = Json::array();
+  for (auto [plan, bytes] : plans)
+    frontier.push_back({{"memory", memoryAmount(bytes)},
+                        {"bytes", bytes},
+                        {"arena", plan->arenaBytes},
+                        {"seconds", orNull(secondsWith(*plan))},
+                        {"longer", orNull(longerWith(*plan))},
+                        {"what", plan->what},
+                        {"chosen", plan->isChosen}});
   for (const LayerValueSpec &value : spec.values) values.push_back(::asJson(value));
   return {{"budget", spec.budget ? Json(*spec.budget) : Json(nullptr)},
-          {"frontier", std::move(plans)},
+          {"frontier", std::move(frontier)},
           {"values", std::move(values)}};
 }

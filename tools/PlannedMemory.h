@@ -4,14 +4,15 @@
 #define TESSERA_TOOLS_PLANNEDMEMORY_H
 
 #include "runtime/base/Json.h"
-#include "runtime/program/Manifest.h"
+#include "runtime/train/MemoryNeeds.h"
 
 namespace tessera {
 
 /// What recomputation offers: the plans of a program, and what its layers save. The manifest must outlive it.
 class PlannedMemory {
 public:
-  explicit PlannedMemory(const runtime::Manifest &manifest) : manifest(manifest), spec(manifest.memory) {}
+  explicit PlannedMemory(const runtime::Manifest &manifest)
+      : manifest(manifest), spec(manifest.memory), plans(runtime::plansByMemory(manifest)) {}
 
   /// A table of the plans; empty if there is no choice. Of many plans an even choice is listed.
   std::string describe() const;
@@ -27,11 +28,12 @@ private:
   std::optional<double> secondsWith(const runtime::MemoryPlan &plan) const;
   /// How much longer that is than without recomputation, as a part of it.
   std::optional<double> longerWith(const runtime::MemoryPlan &plan) const;
-  std::vector<const runtime::MemoryPlan *> listedPlans() const;
-  std::string describe(const runtime::MemoryPlan &plan) const;
+  std::vector<runtime::PlanMemory> listedPlans() const;
+  std::string describe(const runtime::PlanMemory &option) const;
 
   const runtime::Manifest &manifest;
   const runtime::MemorySpec &spec;
+  std::vector<runtime::PlanMemory> plans;
 };
 
 } // namespace tessera

@@ -26,7 +26,8 @@ private:
   void add(const LayerSpan &span) {
     std::string what;
     if (span.segments > 0) {
-      what = llvm::formatv("{0} segments of {1}", span.segments, span.layers / span.segments).str();
+      what = llvm::formatv("{0} segment{1} of {2}", span.segments, span.segments == 1 ? "" : "s",
+                           span.layers / span.segments);
       if (span.inside.front().recomputed.any()) what += ", " + ops(span.inside.front());
     } else if (span.recomputed.any()) {
       what = ops(span);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tessera::runtime {
 
@@ -108,12 +109,24 @@ int64_t programBytes(const Manifest &manifest) {
   return manifest.isForGpu() ? deviceMemory(manifest).total() : hostMemory(manifest, {0, ""}).total();
 }
 
-int64_t programBytesWith(const Manifest &manifest, const MemoryPlan &plan) {
-  const MemoryPlan *chosen = manifest.memory.chosen();
+static int64_t programBytesWith(const Manifest &manifest, const MemoryPlan &plan) {
+  const MemoryPlan *own = manifest.memory.chosen();
   int64_t bytes = programBytes(manifest) - manifest.arena.bytes + plan.arenaBytes;
   // What is computed twice is described twice.
-  bool isLonger = chosen && plan.seconds > chosen->seconds && !manifest.isForGpu();
+  bool isLonger = own && plan.seconds > own->seconds && !manifest.isForGpu();
   return isLonger ? bytes + bytesForManifestByte * manifest.textBytes / 2 : bytes;
+}
+
+std::vector<PlanMemory> plansByMemory(const Manifest &manifest) {
+  std::vector<PlanMemory> plans;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const MemoryPlan &plan : manifest.memory.frontier) {
+    int64_t bytes = programBytesWith(manifest, plan);
+    if (bytes >= least && !plan.isChosen) continue;
+    least = std::min(least, bytes);
+    plans.push_back({&plan, bytes});
+  }
+  return plans;
 }
 
 static std::string amountOf(int64_t bytes, double (*round)(double)) {
@@ -132,21 +145,21 @@ std::string memoryWithin(int64_t bytes) { return amountOf(bytes, std::floor); }
 
 std::string memoryAdvice(const Manifest &manifest, int64_t available) {
   constexpr const char *smaller = "compile with a smaller batch";
-  const std::vector<MemoryPlan> &frontier = manifest.memory.frontier;
-  if (frontier.size() < 2 || frontier.back().arenaBytes >= manifest.arena.bytes) return smaller;
+  std::vector<PlanMemory> plans = plansByMemory(manifest);
+  int64_t own = programBytes(manifest);
+  if (plans.empty() || plans.back().bytes >= own) return smaller;
   if (manifest.isForGpu()) available += contextBytes(manifest); // of the driver, which has it
-  for (const MemoryPlan &plan : frontier) {
-    int64_t bytes = programBytesWith(manifest, plan);
-    if (bytes > available || plan.arenaBytes >= manifest.arena.bytes) continue;
-    const MemoryPlan *own = manifest.memory.chosen();
+  for (auto [plan, bytes] : plans) {
+    if (bytes > available || bytes >= own) continue;
+    const MemoryPlan *chosen = manifest.memory.chosen();
     const PredictedEntry *step = manifest.predicted.entry("step");
     std::string longer;
-    if (own && step && step->seconds > 0)
-      longer = fmt::format(" (a step takes about {:.1f} % longer)", 100 * (plan.seconds - own->seconds) / step->seconds);
+    if (chosen && step && step->seconds > 0)
+      longer = fmt::format(" (a step takes about {:.1f} % longer)",
+                           100 * (plan->seconds - chosen->seconds) / step->seconds);
     return fmt::format("compile with --memory={}{}", memoryAmount(bytes), longer);
   }
-  return fmt::format("{}; with --memory it takes {} at least", smaller,
-                     formatBytes(programBytesWith(manifest, frontier.back())));
+  return fmt::format("{}; with --memory it takes {} at least", smaller, formatBytes(plans.back().bytes));
 }
 
 DiskNeeds checkpointNeeds(const Manifest &manifest) {

@@ -47,8 +47,15 @@ int64_t contextBytes(const Manifest &manifest);
 /// Bytes that a program takes in all, without training data that it holds in memory: of a GPU, or of the host. That is
 /// what `--memory` limits.
 int64_t programBytes(const Manifest &manifest);
-/// The same if it were compiled with another plan of its frontier: at most about this.
-int64_t programBytesWith(const Manifest &manifest, const MemoryPlan &plan);
+
+/// What a program would take in all if it were compiled with a plan of its frontier: at most about this.
+struct PlanMemory {
+  const MemoryPlan *plan = nullptr;
+  int64_t bytes = 0;
+};
+/// The program's own plan, and those that take less than all faster ones. In small programs the process counts more
+/// than what is recomputed.
+std::vector<PlanMemory> plansByMemory(const Manifest &manifest);
 
 /// Bytes as `--memory` takes them, rounded up: "4.63GiB".
 std::string memoryAmount(int64_t bytes);

@@ -40,9 +40,18 @@ TEST(MemoryNeeds, AmountsAreRounded) {
 
 TEST(MemoryNeeds, AdvisesTheFastestPlanThatFits) {
   Manifest manifest = withPlans({8 * gib, 6 * gib, 4 * gib, 2 * gib});
-  std::string amount = memoryAmount(programBytesWith(manifest, manifest.memory.frontier[2]));
+  std::string amount = memoryAmount(plansByMemory(manifest)[2].bytes);
   EXPECT_EQ(memoryAdvice(manifest, 5 * gib), "compile with --memory=" + amount + " (a step takes about 4.0 % longer)");
-  EXPECT_GT(programBytesWith(manifest, manifest.memory.frontier[2]), 4 * gib);
+  EXPECT_GT(plansByMemory(manifest)[2].bytes, 4 * gib);
+}
+
+TEST(MemoryNeeds, PlansThatSaveLessThanTheyDescribeAreNone) {
+  Manifest manifest = withPlans({8 * gib, 8 * gib - 1000, 7 * gib});
+  manifest.textBytes = 10000;
+  std::vector<PlanMemory> plans = plansByMemory(manifest);
+  ASSERT_EQ(plans.size(), 2u);
+  EXPECT_EQ(plans[0].bytes, programBytes(manifest));
+  EXPECT_EQ(plans[1].plan, &manifest.memory.frontier[2]);
 }
 
 TEST(MemoryNeeds, SaysTheLeastWhereNoPlanFits) {
