@@ -49,7 +49,7 @@
 
 // The first four layers recompute, the last two do not. Draws of the last ones are those of the layers 4 and 5. The gradients of the
 // weights are joined.
-// SPANS: tsr.frontier = [{arena = 25600 : i64, live = 25600 : i64, seconds = 0.000000e+00 : f64}, {{.*}}{arena = 18752 : i64, chosen,
+// SPANS: tsr.frontier = [{arena = 25600 : i64, live = 25600 : i64, seconds = 0.000000e+00 : f64, what = "nothing"}, {{.*}}{arena = 18752 : i64, chosen,
 // SPANS: %[[DOWN4:.*]] = tsr.slice %arg1 layer from 4
 // SPANS: %[[UP4:.*]] = tsr.slice %arg0 layer from 4
 // SPANS: %[[DOWN0:.*]] = tsr.slice %arg1 layer from 0
@@ -95,7 +95,7 @@
 // WITHIN: tsr.arena = 18688
 
 // Plans are listed without a budget too; the first one is taken.
-// FRONTIER: tsr.frontier = [{arena = 25600 : i64, chosen, live = 25600 : i64, seconds = 0.000000e+00 : f64}, {{.*}}, {arena = 16000 : i64, live
+// FRONTIER: tsr.frontier = [{arena = 25600 : i64, chosen, live = 25600 : i64, seconds = 0.000000e+00 : f64, what = "nothing"}, {{.*}}, {arena = 16000 : i64, live
 // FRONTIER-NOT: recompute of
 
 // Six layers: dropout, a matrix product with tanh, another product. The forward pass saves what is dropped out and what tanh reads.
