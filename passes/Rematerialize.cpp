@@ -125,8 +125,7 @@ void RematerializePass::runOnOperation() {
   MemorySettings settings = MemorySettings::of(module);
   auto step = module.lookupSymbol<func::FuncOp>("step");
   RematMode mode = settings.getMode();
-  bool isAsked =
-      settings.hasPins() || (mode == RematMode::Auto ? settings.arena.has_value() : mode != RematMode::None);
+  bool isAsked = settings.hasPins() || (mode == RematMode::Auto ? settings.arena.has_value() : mode != RematMode::None);
   if (!step || hasShadow(module) || (!isAsked && !findsFrontier)) return;
   FailureOr<Target> target = Target::read(module);
   if (failed(target)) return signalPassFailure();

@@ -57,7 +57,7 @@ int tessera::runPhasesOf(const Input &input, const CommandOptions &options, Phas
     run.hasWarned = true;
     return success();
   });
-  PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}, options.codegen.threads,
+  PipelineOptions pipeline{options.compileTo,     &run.dumps, options.timing, {}, options.codegen.threads,
                            /*findsFrontier=*/true};
   if (!options.report.empty())
     pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { run.report.note(phase, module); };

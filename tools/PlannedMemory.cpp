@@ -94,10 +94,10 @@ std::string PlannedMemory::describeValues() const {
 static Json orNull(const std::optional<double> &number) { return number ? Json(*number) : Json(nullptr); }
 
 static Json asJson(const LayerValueSpec &value) {
-  Json json = {{"name", value.name},           {"path", value.path.empty() ? Json(nullptr) : Json(value.path)},
-               {"axis", value.axis},           {"layers", value.layers},
-               {"saved", value.saved},         {"recomputed", value.recomputed},
-               {"bytes", value.bytes},         {"alternative", nullptr}};
+  Json json = {{"name", value.name},   {"path", value.path.empty() ? Json(nullptr) : Json(value.path)},
+               {"axis", value.axis},   {"layers", value.layers},
+               {"saved", value.saved}, {"recomputed", value.recomputed},
+               {"bytes", value.bytes}, {"alternative", nullptr}};
   if (value.alternative)
     json["alternative"] = {{"seconds", value.alternative->seconds}, {"bytes", value.alternative->bytes}};
   return json;

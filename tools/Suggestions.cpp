@@ -132,8 +132,8 @@ static std::vector<Lever> leversOf(Trials &trials) {
   std::optional<DataSizes> sizes = trials.sizesWith({}, problem);
   std::vector<Lever> levers;
   for (const std::optional<Lever> &lever :
-       {memoryLever(trials), preferLever(trials), sizes ? accumulateLever(*sizes) : std::nullopt, precisionLever(trials),
-        sizeLever(trials, data_keys::batch), sizeLever(trials, data_keys::seq)})
+       {memoryLever(trials), preferLever(trials), sizes ? accumulateLever(*sizes) : std::nullopt,
+        precisionLever(trials), sizeLever(trials, data_keys::batch), sizeLever(trials, data_keys::seq)})
     if (lever && lever->steps > 0) levers.push_back(*lever);
   return levers;
 }

@@ -92,7 +92,7 @@ Trials::Trials(ModuleOp module, const CommandOptions &options, PlannedDevice dev
     : context(*module.getContext()), base(options), place(std::move(device)), compiledFor(Target::of(module)),
       type(computeTypeOf(module)), budget(MemorySettings::of(module).budget) {
   base.isTrial = base.takesLeast = true; // what is lacking is of interest
-  base.input.jsonDiagnostics = false; // messages are captured as text
+  base.input.jsonDiagnostics = false;    // messages are captured as text
   base.dumpDir = base.report = "";
   base.timing = false;
 }

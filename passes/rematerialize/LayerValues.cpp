@@ -10,7 +10,8 @@ using namespace tessera;
 static double secondsOfDuplicates(const LayerPair &pair, const llvm::BitVector &recomputed, const OpTimes &times) {
   llvm::MapVector<Operation *, unsigned> known;
   for (const Duplicate &duplicate : pair.duplicates)
-    if (int unit = pair.unitOf(duplicate.forward); unit >= 0 && recomputed[unit]) ++known[duplicate.backward.getOwner()];
+    if (int unit = pair.unitOf(duplicate.forward); unit >= 0 && recomputed[unit])
+      ++known[duplicate.backward.getOwner()];
   double seconds = 0;
   for (auto [op, results] : known)
     if (results == op->getNumResults()) seconds += times.secondsOf(op);

@@ -20,13 +20,13 @@ struct LayerAlternative {
 };
 
 struct LayerValue {
-  std::string name;             ///< "h.mlp.up out"
-  std::string path;             ///< that patterns match; empty: no option decides about it, as about a layer's input
-  std::string axis;             ///< of the stack
-  int64_t layers = 0;           ///< of the stack
-  int64_t saved = 0;            ///< layers that save it
-  int64_t recomputed = 0;       ///< layers that recompute it
-  int64_t bytes = 0;            ///< of all layers
+  std::string name;       ///< "h.mlp.up out"
+  std::string path;       ///< that patterns match; empty: no option decides about it, as about a layer's input
+  std::string axis;       ///< of the stack
+  int64_t layers = 0;     ///< of the stack
+  int64_t saved = 0;      ///< layers that save it
+  int64_t recomputed = 0; ///< layers that recompute it
+  int64_t bytes = 0;      ///< of all layers
   std::optional<LayerAlternative> alternative; ///< none: it cannot be otherwise, or depends on segments
 };
 

@@ -27,9 +27,13 @@ static MemoryPlan readPlan(const Json &json, const std::string &where) {
 
 static LayerValueSpec readValue(const Json &json, const std::string &where) {
   auto integer = [&](const char *key) { return asInteger(member(json, key, where), where); };
-  LayerValueSpec value{asString(member(json, "name", where), where), asString(member(json, "axis", where), where),
-                       json.contains("path") ? asString(json["path"], where) : "", integer("layers"),
-                       integer("saved"), integer("recomputed"), integer("bytes")};
+  LayerValueSpec value{asString(member(json, "name", where), where),
+                       asString(member(json, "axis", where), where),
+                       json.contains("path") ? asString(json["path"], where) : "",
+                       integer("layers"),
+                       integer("saved"),
+                       integer("recomputed"),
+                       integer("bytes")};
   if (json.contains("alternative")) {
     const Json &other = json["alternative"];
     value.alternative = {secondsAt(other, where), asInteger(member(other, "bytes", where), where)};

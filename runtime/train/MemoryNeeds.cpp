@@ -155,8 +155,8 @@ std::string memoryAdvice(const Manifest &manifest, int64_t available) {
     const PredictedEntry *step = manifest.predicted.entry("step");
     std::string longer;
     if (chosen && step && step->seconds > 0)
-      longer = fmt::format(" (a step takes about {:.1f} % longer)",
-                           100 * (plan->seconds - chosen->seconds) / step->seconds);
+      longer =
+          fmt::format(" (a step takes about {:.1f} % longer)", 100 * (plan->seconds - chosen->seconds) / step->seconds);
     return fmt::format("compile with --memory={}{}", memoryAmount(bytes), longer);
   }
   return fmt::format("{}; with --memory it takes {} at least", smaller, formatBytes(plans.back().bytes));

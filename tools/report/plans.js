@@ -4,7 +4,9 @@
 const plansOf = () => (report.plan && report.plan.memory) || null;
 
 /** Longer than without recomputation: "+4.1 %". */
-const formatLonger = (part) => (part === null ? unknown : `${part < 0 ? '−' : '+'}${(100 * Math.abs(part)).toFixed(1)} %`);
+function formatLonger(part) {
+  return part === null ? unknown : `${part < 0 ? '−' : '+'}${(100 * Math.abs(part)).toFixed(1)} %`;
+}
 
 //----------------------------------------------------------------------------------------------------------------------
 // The chart
@@ -46,16 +48,25 @@ function showPlanTooltip(box, {chart, tooltip}) {
   box.style.right = isLeft ? '' : `${chart.width - tooltip.caretX + 16}px`;
 }
 
+/** Marks of an axis of bytes that does not begin at 0. */
+function rangeTicks(least, most) {
+  const step = byteTicks(most - least)[1].value;
+  const first = Math.ceil(least / step);
+  return Array.from({length: Math.floor(most / step) - first + 1}, (_, i) => ({value: (first + i) * step}));
+}
+
 function makePlanChart(canvas, box) {
   const {frontier} = plansOf();
   const [quiet, accent, text] = ['--quiet', '--accent', '--text'].map(colorOf);
-  const most = Math.max(...frontier.map(({bytes}) => bytes)) * 1.04;
+  const amounts = frontier.map(({bytes}) => bytes);
+  const edge = 0.08 * (Math.max(...amounts) - Math.min(...amounts));
+  const [least, most] = [Math.max(0, Math.min(...amounts) - edge), Math.max(...amounts) + edge];
   const perPlan = (chosen, other) => frontier.map((plan) => (plan.chosen ? chosen : other));
   return new Chart(canvas, {
     type: 'scatter',
     data: {datasets: [{
       data: frontier.map(({bytes, longer}) => ({x: bytes, y: 100 * (longer || 0)})),
-      showLine: true, borderColor: accent, borderWidth: 1.5, stepped: 'before',
+      showLine: true, borderColor: accent, borderWidth: 1.5, stepped: 'after',
       pointRadius: perPlan(7, 3.5), pointHoverRadius: perPlan(8, 6), pointBackgroundColor: perPlan(text, accent),
       pointBorderWidth: 0,
     }]},
@@ -68,9 +79,9 @@ function makePlanChart(canvas, box) {
       plugins: {legend: {display: false}, tooltip: {enabled: false, external: (shown) => showPlanTooltip(box, shown)}},
       scales: {
         x: {
-          type: 'linear', min: 0, max: most, grid: {color: colorOf('--line')},
+          type: 'linear', min: least, max: most, grid: {color: colorOf('--line')},
           ticks: {color: quiet, callback: bytesInUnitOf(most)},
-          afterBuildTicks: (scale) => { scale.ticks = byteTicks(most); },
+          afterBuildTicks: (scale) => { scale.ticks = rangeTicks(least, most); },
           title: {display: true, color: quiet, text: 'memory of the program'},
         },
         y: {

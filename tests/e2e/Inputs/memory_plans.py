@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the plans that `tessera plan --json` lists: each amount of memory is one that the program keeps, with that plan.
+"""Checks the plans that `tessera plan --json` lists: a program keeps each amount of memory, with that plan.
 
 usage: memory_plans.py MODEL OPTION...    prints how many plans there are, and of some what they recompute
 """
