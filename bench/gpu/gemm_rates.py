@@ -53,7 +53,9 @@ PRODUCTS = (
     ("down", "bf16", WIDTH, TOKENS, 4 * WIDTH, False, False),
     ("gradient of up's input", "bf16", WIDTH, TOKENS, 4 * WIDTH, True, False),
     ("gradient of up", "bf16", 4 * WIDTH, WIDTH, TOKENS, False, True),
-    *with_words(50257, 50264, TOKENS, WIDTH),  # as programs have them
+    *with_words(50257, 50264, TOKENS, WIDTH),  # rows begin at multiples of a vector and do not end there
+    *with_words(50256, 50264, TOKENS, WIDTH),  # in two parts, each of whole vectors or small
+    *with_words(1, 50264, TOKENS, WIDTH),
     *with_words(50257, 50257, TOKENS, WIDTH),
     *with_words(50304, 50304, TOKENS, WIDTH),
     ("cube", "tf32", 8192, 8192, 8192, False, False),
@@ -63,6 +65,7 @@ SMALL = (
     ("cube", "bf16", 32, 32, 32, False, False),
     *with_words(17, 17, 24, 8),
     *with_words(17, 24, 24, 8),
+    *with_words(1, 24, 24, 8),
     ("cube", "f32", 16, 16, 16, False, False),
 )
 

@@ -71,6 +71,13 @@ def data_of(entry):
     return entry["data"] if isinstance(entry["data"], list) else ["--data", entry["data"]]
 
 
+def eval_data_of(entry):
+    """The same for `eval`, which reads one split: data for evaluation, where the entry names such."""
+    values = data_of(entry)[1::2]
+    of_val = [value for value in values if value.startswith("val=")]
+    return [word for value in of_val or values for word in ("--data", value)]
+
+
 def different_weights(one, other):
     """Names of the files of two checkpoints that are not equal to the bit."""
     return [name for name in compare.different_files(one, other) if name in WEIGHTS]
@@ -140,7 +147,7 @@ def saved_and_resumed(suite, entry, limit):
             return {"ok": False, "problem": problem}
         for command in entry["afterwards"]:
             words = [suite.program(entry), *command, "--checkpoint", whole.last()]
-            words += data_of(entry) if command[0] == "eval" else []
+            words += eval_data_of(entry) if command[0] == "eval" else []
             try:
                 whole.follow(words, limit)
             except Broken as problem:

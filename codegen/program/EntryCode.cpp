@@ -43,6 +43,8 @@ private:
   LogicalResult emitKernelCall(Operation *first);
   LogicalResult emitContract(ContractOp op);
   LogicalResult emitFusedGemms(ArrayRef<Operation *> ops);
+  /// Emits a contraction that the library computes by several calls.
+  LogicalResult emitParts(ContractOp op, ArrayRef<GemmCall> parts);
   /// Enters a kernel that computes contractions, and notes its call. Returns its number.
   uint32_t addContraction(const EmittedKernel &kernel, ArrayRef<ContractOp> contractions) {
     SmallVector<Operation *> ops(contractions.begin(), contractions.end());
@@ -226,16 +228,44 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
     code.callKernel(*kernel, addContraction(*kernel, {op}), {address(a), address(b), bias, result});
     return success();
   }
-  FailureOr<GemmCall> call = gemms.add(op, *description, names.nameOf(op), siteOf({op}));
-  if (failed(call)) return failure();
+  FailureOr<std::vector<GemmCall>> parts = gemms.add(op, *description, names.nameOf(op), siteOf({op}));
+  if (failed(parts)) return failure();
+  if (parts->size() > 1) return emitParts(op, *parts);
+  const GemmCall &call = parts->front();
+  auto [a, b] = gemmOperands(op, *description);
   Value aux = isGrad ? Value(op.getAux()) : Value(op.getExtra());
   auto alignment = [&](Value value) { return value ? alignmentOf(places.lookup(value)) : 0; };
   if (op.getEpilogue())
-    gemms.addAlignments(call->index, {alignment(op.getResult()), alignment(aux), alignment(biasOrSum)});
+    gemms.addAlignments(call.index, {alignment(op.getResult()), alignment(aux), alignment(biasOrSum)});
   KernelWork work = workOf(ArrayRef<ContractOp>{op});
-  for (MultiplyWork &gemm : work.gemms) gemm.tf32 = gemms.getEntries()[call->index].description.tf32;
-  noteCall(nullptr, call->index, {op}, work);
-  code.callGemm(call->index, address(call->a), address(call->b), bias, addressOrNull(aux), result);
+  for (MultiplyWork &gemm : work.gemms) gemm.tf32 = call.part.gemm.tf32;
+  noteCall(nullptr, call.index, {op}, work);
+  code.callGemm(call.index, address(a), address(b), bias, addressOrNull(aux), result);
+  return success();
+}
+
+LogicalResult EntryEmitter::emitParts(ContractOp op, ArrayRef<GemmCall> parts) {
+  auto [a, b] = gemmOperands(op, parts.front().part.gemm);
+  for (const GemmCall &call : parts) {
+    const GemmPart &part = call.part;
+    bool isLast = &call == &parts.back();
+    ProgramCall noted{CallKind::Gemm, false, call.index, isLast ? op : nullptr, stepPass(op), workOf(part.gemm), {}};
+    auto operand = [&](Value value, ElementType type, int64_t elements, int64_t bytes, bool isWritten) {
+      PlaceAttr whole = places.lookup(value);
+      auto place = PlaceAttr::get(op.getContext(), whole.getOffset() + elements * bytesOf(type), whole.getStrides());
+      noted.accesses.push_back({place, bytesInRoot(value), bytes, isWritten});
+      return code.address(place, inductions);
+    };
+    const ContractionGemm &gemm = part.gemm;
+    Value atA = operand(a, gemm.a.type, part.a, gemm.a.bytes(), false);
+    Value atB = operand(b, gemm.b.type, part.b, gemm.b.bytes(), false);
+    Value atBias = code.nullAddress();
+    if (gemm.bias) atBias = operand(op.getBias(), gemm.biasType, part.bias, gemm.n() * bytesOf(gemm.biasType), false);
+    if (gemm.accumulate) operand(op.getResult(), gemm.c.type, part.c, gemm.c.bytes(), false);
+    Value atC = operand(op.getResult(), gemm.c.type, part.c, gemm.c.bytes(), true);
+    calls.steps.emplace_back(std::move(noted));
+    code.callGemm(call.index, atA, atB, atBias, code.nullAddress(), atC);
+  }
   return success();
 }
 

@@ -20,14 +20,26 @@ static runtime::GemmSpec forRuntime(const ContractionGemm &d) {
   return result;
 }
 
-FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, const std::string &of,
-                                   const CallSite &site) {
+FailureOr<std::vector<GemmCall>> GemmTable::add(ContractOp op, ContractionGemm description, const std::string &of,
+                                                const CallSite &site) {
   description.tf32 = library.tf32 && !staysInF32(op) && description.a.type == ElementType::F32;
-  Value a = description.swapped ? op.getRhs() : op.getLhs(), b = description.swapped ? op.getLhs() : op.getRhs();
+  std::vector<GemmPart> parts{{description}};
+  if (library.isOnDevice) parts = alignedParts(description);
+  std::vector<GemmCall> calls;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    FailureOr<uint32_t> index = add(op, part.gemm, /*isPart=*/i + 1 < parts.size(), of, site);
+    if (failed(index)) return failure();
+    calls.push_back({*index, part});
+  }
+  return calls;
+}
+
+FailureOr<uint32_t> GemmTable::add(ContractOp op, const ContractionGemm &description, bool isPart,
+                                   const std::string &of, const CallSite &site) {
   for (auto [i, entry] : llvm::enumerate(entries))
-    if (entry.description == description) {
+    if (entry.description == description && entry.isPart == isPart) {
       entry.calls.add(site);
-      return GemmCall{static_cast<uint32_t>(i), a, b};
+      return static_cast<uint32_t>(i);
     }
   runtime::GemmPlan plan{"", deviceWorkspace, "cublasLt", false};
   if (!library.isOnDevice) plan = runtime::planGemm(forRuntime(description), threads);
@@ -38,13 +50,14 @@ FailureOr<GemmCall> GemmTable::add(ContractOp op, ContractionGemm description, c
   entry.name = userName(op).str();
   entry.of = of;
   entry.line = userLine(op.getLoc());
-  entry.description = std::move(description);
+  entry.description = description;
+  entry.isPart = isPart;
   if (auto reason = op->getAttrOfType<StringAttr>(attrs::unaligned)) entry.unaligned = reason.str();
   entry.scratchBytes = plan.scratchBytes;
   entry.implementation = plan.implementation;
   entry.calls.add(site);
   entries.push_back(std::move(entry));
-  return GemmCall{static_cast<uint32_t>(entries.size() - 1), a, b};
+  return static_cast<uint32_t>(entries.size() - 1);
 }
 
 void GemmTable::addAlignments(uint32_t entry, std::array<int64_t, 3> alignments) {

@@ -5,14 +5,15 @@
 
 #include "codegen/Backend.h"
 #include "codegen/program/CallCounts.h"
+#include "passes/gemm/AlignedParts.h"
 #include <array>
 
 namespace tessera {
 
-/// A contraction as a call: entry `index` of the table with the operands a and b.
+/// A call that computes a contraction, or a part of it: entry `index` of the table.
 struct GemmCall {
   uint32_t index;
-  mlir::Value a, b;
+  GemmPart part;
 };
 
 /// The manifest's list of contractions: equal descriptions share an entry.
@@ -23,6 +24,7 @@ public:
     std::string of;   ///< what the first call computes (passes/analysis/ValueNames.h)
     std::string line; ///< of the model; empty if there is none
     ContractionGemm description;
+    bool isPart = false;        ///< a later call completes the contraction
     std::string unaligned;      ///< why rows are not aligned as the library prefers; empty if they are
     int64_t scratchBytes = 0;   ///< workspace that the library needs
     std::string implementation; ///< as the library names it
@@ -36,10 +38,10 @@ public:
   /// `threads`: with which the program will run. The workspace of a library on the host depends on them.
   GemmTable(ContractionLibrary library, int threads) : library(library), threads(threads) {}
 
-  /// Enters calls of a contraction, which computes `of`. Fails with a message on the op if the library cannot compute
-  /// it.
-  llvm::FailureOr<GemmCall> add(ContractOp op, ContractionGemm description, const std::string &of,
-                                const CallSite &site);
+  /// Enters the calls that compute a contraction, in their order; it computes `of`. Fails with a message on the op if
+  /// the library cannot compute it.
+  llvm::FailureOr<std::vector<GemmCall>> add(ContractOp op, ContractionGemm description, const std::string &of,
+                                                   const CallSite &site);
 
   /// Enters the alignments of c, `aux` and the bias in a call of an entry with an epilogue.
   void addAlignments(uint32_t entry, std::array<int64_t, 3> alignments);
@@ -53,6 +55,9 @@ public:
   int64_t workspaceBytes() const;
 
 private:
+  llvm::FailureOr<uint32_t> add(ContractOp op, const ContractionGemm &description, bool isPart, const std::string &of,
+                                const CallSite &site);
+
   ContractionLibrary library;
   int threads;
   std::vector<Entry> entries;

@@ -255,6 +255,7 @@ void ManifestWriter::writeGemm(const GemmTable::Entry &entry, uint32_t number) {
     if (d.hasAux) json.attribute("aux", true);
     if (entry.epilogueKernel)
       json.attribute("epilogue_kernel", summary.kernels->getEntries()[*entry.epilogueKernel].kernel.symbol);
+    if (entry.isPart) json.attribute("part", true);
     if (!entry.unaligned.empty()) json.attribute("unaligned", entry.unaligned);
     json.attribute("scratch", entry.scratchBytes);
     json.attribute("implementation", entry.implementation);

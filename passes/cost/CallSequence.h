@@ -31,7 +31,7 @@ struct ProgramCall {
   CallKind kind = CallKind::Kernel;
   bool isAlone = false;             ///< too little work to be shared: one thread does it
   uint32_t number = 0;              ///< in the manifest's list of kernels or contractions
-  mlir::Operation *first = nullptr; ///< of the ops that it computes; null: a copy that is no op
+  mlir::Operation *first = nullptr; ///< of the ops that it computes; null: a copy that is no op, or not its last call
   StepPass pass = StepPass::Forward;
   KernelWork work;
   std::vector<CallAccess> accesses;

@@ -139,6 +139,17 @@ KernelWork tessera::workOf(ArrayRef<ContractOp> contractions) {
   return work;
 }
 
+KernelWork tessera::workOf(const ContractionGemm &gemm) {
+  KernelWork work;
+  work.isContraction = true;
+  work.flops = 2 * gemm.batch() * gemm.m() * gemm.n() * gemm.k();
+  work.read = gemm.a.bytes() + gemm.b.bytes() + (gemm.accumulate ? gemm.c.bytes() : 0);
+  if (gemm.bias) work.read += gemm.n() * bytesOf(gemm.biasType);
+  work.written = gemm.c.bytes();
+  work.gemms.push_back({gemm.a.type, double(gemm.batch()), gemm.m(), gemm.n(), gemm.k(), false, gemm.tf32});
+  return work;
+}
+
 /// The part `share` of the elements of the matrices is computed.
 static MultiplyWork gemmOf(ContractOp contract, const TiledContraction &contraction, const MatrixAxes &axes,
                            double share) {

@@ -8,6 +8,8 @@
 
 namespace tessera {
 
+struct ContractionGemm;
+
 /// Multiplications of equal size that are computed by one call: c [m, n] = a [m, k] · b [k, n].
 struct MultiplyWork {
   ElementType type = ElementType::F32; ///< of a
@@ -42,6 +44,8 @@ KernelWork workOf(llvm::ArrayRef<mlir::Operation *> ops);
 /// The work of GEMMs that are computed in one call.
 KernelWork workOf(llvm::ArrayRef<ContractOp> contractions);
 KernelWork workOf(TiledOp tiled);
+/// The work of a GEMM, which may be a part of a contraction.
+KernelWork workOf(const ContractionGemm &gemm);
 
 /// Bytes that one call reads of an operand of a kernel, tiled op or contraction.
 int64_t bytesRead(mlir::Operation *op, unsigned operand);

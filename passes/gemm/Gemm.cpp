@@ -182,6 +182,13 @@ std::optional<ContractionGemm> tessera::describeGemm(ContractOp contract) {
   return gemm;
 }
 
+int64_t tessera::unalignedStride(const GemmMatrix &matrix, int64_t multiple) {
+  int64_t least = 0;
+  for (auto [size, stride] : llvm::zip(matrix.dims, matrix.strides))
+    if (size > 1 && stride > 1 && stride % multiple != 0 && (least == 0 || stride < least)) least = stride;
+  return least;
+}
+
 bool tessera::canFuseHorizontally(const ContractionGemm &gemm, FusedGemms::Operand shared) {
   bool isPlain = gemm.batch() == 1 && !gemm.epilogue && !gemm.hasAux;
   return isPlain && !(shared == FusedGemms::B && gemm.bias);

@@ -80,6 +80,10 @@ std::optional<ContractionGemm> describeGemm(ContractOp contract);
 /// a and b of a contraction with this description.
 std::pair<mlir::Value, mlir::Value> gemmOperands(ContractOp contract, const ContractionGemm &gemm);
 
+/// The first stride that is not a multiple of `multiple`, of a dimension along which there is more than one element; 0
+/// if there is none. Innermost is a stride of 1.
+int64_t unalignedStride(const GemmMatrix &matrix, int64_t multiple);
+
 /// Whether GEMMs of a description may be fused horizontally if they share this operand: they are not batched and have
 /// no epilogue; and where rows are fused there is no bias, which varies along N.
 bool canFuseHorizontally(const ContractionGemm &gemm, FusedGemms::Operand shared);

@@ -212,15 +212,6 @@ StringRef RowPadding::padRows(Value value, int64_t stride, int64_t multiple) {
   return "";
 }
 
-/// The first stride that is not a multiple of `multiple`, of a dimension along which there is more than one element; 0
-/// if there is none. Innermost is a stride of 1.
-static int64_t unalignedStride(const GemmMatrix &matrix, int64_t multiple) {
-  int64_t least = 0;
-  for (auto [size, stride] : llvm::zip(matrix.dims, matrix.strides))
-    if (size > 1 && stride > 1 && stride % multiple != 0 && (least == 0 || stride < least)) least = stride;
-  return least;
-}
-
 StringRef RowPadding::pad(ContractOp contract) {
   std::optional<ContractionGemm> gemm = describeGemm(typesOf(contract));
   if (!gemm) return "";

@@ -341,7 +341,7 @@ void CudaMachine::contract(const ContractionCall &call) {
   if (std::optional<uint32_t> kernel = contractions->kernelOf(call.gemm))
     runKernel(*kernel, "kernel " + manifest.kernels[*kernel].name + ", which completes " + name,
               contractions->kernelArguments(call).data());
-  notifyObserver();
+  if (!description.isPart) notifyObserver();
 }
 
 //===----------------------------------------------------------------------===//

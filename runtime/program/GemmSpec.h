@@ -11,6 +11,7 @@
 #include "runtime/base/Json.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct GemmSpec {
   bool hasAux = false; ///< there is a matrix of the type and the strides of c
   /// The number of the kernel that computes the epilogue where cuBLASLt cannot.
   std::optional<uint32_t> epilogueKernel;
+  bool isPart = false;           ///< a later call completes the contraction
+  std::map<std::string, int64_t> calls; ///< number of calls, by entry function
   bool tf32 = false;             ///< a GPU may round f32 operands to tf32 (10 mantissa bits)
   std::optional<double> seconds; ///< predicted, of one call
   Json work;                     ///< for the model of costs; profiles repeat it

@@ -183,6 +183,16 @@ static void readCost(const Json &json, std::optional<double> &seconds, Json &wor
   if (json.contains("work")) work = json["work"];
 }
 
+using Counts = std::map<std::string, int64_t>;
+
+/// Counts by name, empty if there are none.
+static Counts readCounts(const Json &json, const char *key) {
+  Counts counts;
+  if (json.contains(key))
+    for (const auto &[name, count] : json[key].items()) counts[name] = asInteger(count, where);
+  return counts;
+}
+
 static GemmSpec readGemm(const Json &json, const std::vector<KernelSpec> &kernels) {
   auto numbers = [&](const char *key) { return member(json, key, where).get<std::vector<int64_t>>(); };
   GemmSpec gemm;
@@ -202,8 +212,10 @@ static GemmSpec readGemm(const Json &json, const std::vector<KernelSpec> &kernel
   gemm.tf32 = json.value("tf32", false);
   gemm.epilogue = readEpilogue(json);
   gemm.hasAux = json.value("aux", false);
+  gemm.isPart = json.value("part", false);
   gemm.epilogueKernel = readEpilogueKernel(json, kernels);
   if (gemm.epilogue == GemmEpilogue::GeluGrad && !gemm.hasAux) fail("{}: contraction '{}' lacks aux", where, gemm.name);
+  gemm.calls = readCounts(json, "calls");
   readCost(json, gemm.seconds, gemm.work);
   return gemm;
 }
@@ -281,9 +293,7 @@ static KernelSpec readKernel(const Json &json) {
   readCost(json, kernel.seconds, kernel.work);
   kernel.line = json.value("at", "");
   kernel.of = json.value("of", "");
-  for (auto [key, counts] : {std::pair{"calls", &kernel.calls}, std::pair{"ops", &kernel.ops}})
-    if (json.contains(key))
-      for (const auto &[name, count] : json[key].items()) (*counts)[name] = asInteger(count, where);
+  kernel.calls = readCounts(json, "calls"), kernel.ops = readCounts(json, "ops");
   return kernel;
 }
 
