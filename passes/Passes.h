@@ -14,6 +14,10 @@ namespace tessera {
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 
+class FrontierMemory;
+/// With a memory, which may be null, plans are found only if it does not have them.
+std::unique_ptr<mlir::Pass> createRematerializePass(RematerializePassOptions options, FrontierMemory *memory);
+
 } // namespace tessera
 
 #endif // TESSERA_PASSES_PASSES_H

@@ -12,6 +12,8 @@
 
 namespace tessera {
 
+class FrontierMemory;
+
 /// All phases in order, `parse` first, up to `schedule`.
 llvm::ArrayRef<llvm::StringLiteral> phaseNames();
 
@@ -23,8 +25,9 @@ struct PipelineOptions {
   DumpFolder *dumps = nullptr; ///< write the IR after each phase here; null: do not
   bool timing = false;         ///< print the time each phase took to standard error
   std::function<void(llvm::StringRef phase, mlir::ModuleOp module)> afterPhase; ///< called after each phase that runs
-  int threads = 0;            ///< that a program for a CPU will have; 0: one
-  bool findsFrontier = false; ///< `rematerialize` lists its plans even if nothing is asked for
+  int threads = 0;                    ///< that a program for a CPU will have; 0: one
+  bool findsFrontier = false;         ///< `rematerialize` lists its plans even if nothing is asked for
+  FrontierMemory *frontier = nullptr; ///< what `rematerialize` found in an earlier run; null: nothing
 };
 
 /// What the dump of a phase is called: `07-fuse.mlir`, or `07-fuse.loc.mlir` for the one with source locations.

@@ -15,6 +15,7 @@
 #include "passes/fusion/Kernels.h"
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/memory/PlanStorage.h"
+#include "passes/rematerialize/FrontierMemory.h"
 #include "passes/rematerialize/FrontierRecord.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -30,12 +31,24 @@ namespace {
 struct RematerializePass : tessera::impl::RematerializePassBase<RematerializePass> {
   using Base::Base;
   void runOnOperation() override;
+  LogicalResult refuse(const std::string &problem);
   LogicalResult checkPins(const PinPatterns &pins);
+  const std::vector<FrontierPoint> *findOnce(func::FuncOp step, PinPatterns &pins, const OpTimes &times);
+  void recordPlans(func::FuncOp step, const OpTimes &times);
   void listPlans(func::FuncOp step, const Target &target);
   LogicalResult rewrite(func::FuncOp step, const Target &target);
   size_t choose(ArrayRef<FrontierPoint> frontier, int64_t arena);
+
+  FrontierMemory ofThisRun;
+  FrontierMemory *memory = &ofThisRun;
 };
 } // namespace
+
+std::unique_ptr<Pass> tessera::createRematerializePass(RematerializePassOptions options, FrontierMemory *memory) {
+  auto pass = std::make_unique<RematerializePass>(std::move(options));
+  if (memory) pass->memory = memory;
+  return pass;
+}
 
 /// What is wrong with what the user pinned; empty if nothing is.
 static std::string problemOf(const PinPatterns &pins) {
@@ -47,11 +60,23 @@ static std::string problemOf(const PinPatterns &pins) {
   return problem + "those that can be saved or recomputed are " + llvm::join(pins.getNames(), ", ");
 }
 
-LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
-  std::string problem = problemOf(pins);
-  if (problem.empty()) return success();
+/// An error of the user.
+LogicalResult RematerializePass::refuse(const std::string &problem) {
   getOperation()->setAttr(attrs::problem, StringAttr::get(&getContext(), problem));
   return getOperation().emitError(problem);
+}
+
+LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
+  std::string problem = problemOf(pins);
+  return problem.empty() ? success() : refuse(problem);
+}
+
+/// Null after an error about pins.
+const std::vector<FrontierPoint> *RematerializePass::findOnce(func::FuncOp step, PinPatterns &pins,
+                                                              const OpTimes &times) {
+  if (const std::vector<FrontierPoint> *frontier = memory->find(step)) return frontier;
+  std::vector<FrontierPoint> found = findFrontier(step, pins, times);
+  return succeeded(checkPins(pins)) ? memory->remember(step, std::move(found)) : nullptr;
 }
 
 /// Kernels that lost results are other kernels.
@@ -82,9 +107,9 @@ static bool recomputesAny(const RecomputePlan &plan) {
 }
 
 /// Records what the plans would be if there were a budget, and the first is the step as it is.
-static void recordPlans(func::FuncOp step, const OpTimes &times) {
+void RematerializePass::recordPlans(func::FuncOp step, const OpTimes &times) {
   PinPatterns names(step, {}, {});
-  std::vector<FrontierPoint> frontier = findFrontier(step, names, times);
+  std::vector<FrontierPoint> frontier = *findOnce(step, names, times);
   // The fastest plan may recompute what the backward pass computes anyway.
   if (recomputesAny(frontier.front().plan)) frontier.insert(frontier.begin(), measure(step, {}, 0));
   recordFrontier(step, frontier, 0, names, times);
@@ -96,9 +121,11 @@ void RematerializePass::listPlans(func::FuncOp step, const Target &target) {
   if (!target.fusesGemms) return recordPlans(step, times);
   ScopedDiagnosticHandler silent(&getContext(), [](Diagnostic &) { return success(); });
   auto copy = cast<func::FuncOp>(OpBuilder(step).clone(*step));
-  copy.setName("step.plans");
+  std::string name = step.getName().str();
+  step.setName("step.original"); // so that the copy is the step that a later run rewrites
   if (succeeded(fuseGemmsEarly(copy, stateBytes(getOperation())))) recordPlans(copy, times);
   copy.erase();
+  step.setName(name);
 }
 
 LogicalResult RematerializePass::rewrite(func::FuncOp step, const Target &target) {
@@ -110,9 +137,15 @@ LogicalResult RematerializePass::rewrite(func::FuncOp step, const Target &target
   std::vector<FrontierPoint> frontier;
   size_t chosen = 0;
   bool isUniform = mode == RematMode::Layer || mode == RematMode::Sqrt;
-  if (!isUniform || findsFrontier) frontier = findFrontier(step, pins, times);
-  if (isUniform) chosen = insertPoint(frontier, findUniform(step, pins, times, mode == RematMode::Sqrt));
-  if (failed(checkPins(pins))) return failure();
+  if (!isUniform || findsFrontier) {
+    const std::vector<FrontierPoint> *found = findOnce(step, pins, times);
+    if (!found) return failure();
+    frontier = *found;
+  }
+  if (isUniform) {
+    chosen = insertPoint(frontier, findUniform(step, pins, times, mode == RematMode::Sqrt));
+    if (failed(checkPins(pins))) return failure();
+  }
   if (mode == RematMode::Auto && settings.arena) chosen = choose(frontier, *settings.arena);
   if (!isUniform || findsFrontier) recordFrontier(step, frontier, chosen, pins, times);
   applyPlan(step, frontier[chosen].plan);
@@ -126,7 +159,14 @@ void RematerializePass::runOnOperation() {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   RematMode mode = settings.getMode();
   bool isAsked = settings.hasPins() || (mode == RematMode::Auto ? settings.arena.has_value() : mode != RematMode::None);
-  if (!step || hasShadow(module) || (!isAsked && !findsFrontier)) return;
+  if (hasShadow(module)) { // its values are compared with those of `step`, call by call
+    bool mustRecompute = settings.hasPins() || mode == RematMode::Layer || mode == RematMode::Sqrt;
+    if (mustRecompute && failed(refuse("a program for audits of its precision recomputes nothing; leave out --remat, "
+                                       "--save and --recompute, or --audit-precision")))
+      signalPassFailure();
+    return;
+  }
+  if (!step || (!isAsked && !findsFrontier)) return;
   FailureOr<Target> target = Target::read(module);
   if (failed(target)) return signalPassFailure();
   if (!isAsked) return listPlans(step, *target);

@@ -35,13 +35,6 @@ static FailureOr<int64_t> plannedProgramBytes(ModuleOp module, const CommandOpti
   return runtime::programBytes(runtime::parseManifest(*manifest));
 }
 
-/// What the arena may take if the program may take `budget` bytes, as far as a scheduled module tells.
-static FailureOr<int64_t> arenaWithin(int64_t budget, ModuleOp module, const CommandOptions &options) {
-  FailureOr<int64_t> bytes = plannedProgramBytes(module, options);
-  if (failed(bytes)) return failure();
-  return module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
-}
-
 /// Why no more of a program is recomputed, as a note; empty if all is that helps.
 static std::string whyNoMore(ModuleOp module) {
   if (hasShadow(module)) return "note: a program for audits of its precision recomputes nothing\n";
@@ -71,30 +64,30 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
   constexpr int mostRounds = 4;
   CommandOptions quiet = options;
   quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
+  run.common->keepsTiled = true;
+  bool stopsEarly = !options.compileTo.empty() && options.compileTo != "schedule";
+  bool isComplete = !stopsEarly && options.dumpDir.empty() && options.report.empty() && !options.timing;
   std::optional<int64_t> arena;
   OwningOpRef<ModuleOp> smallest; // of those that do not fit: less in the arena may be more in tables of the process
   int64_t leastBytes = std::numeric_limits<int64_t>::max();
   for (int round = 0;; ++round) {
     Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
     if (arena) limitArena(*trial.module, *arena);
-    PhaseRun unseen(quiet);
+    PhaseRun unseen(quiet, run.common);
     unseen.printsWarnings = !arena;
     if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
     FailureOr<int64_t> bytes = plannedProgramBytes(*trial.module, quiet);
     if (failed(bytes)) return ExitInternal;
     if (*bytes <= budget) {
-      bool isComplete =
-          options.compileTo.empty() && options.dumpDir.empty() && options.report.empty() && !options.timing;
       if (!isComplete) break;
       input = std::move(trial);
       run.hasWarned = unseen.hasWarned;
       return ExitDone;
     }
     bool canRecompute = MemorySettings::of(*trial.module).getMode() == RematMode::Auto;
-    FailureOr<int64_t> within = arenaWithin(budget, *trial.module, quiet);
-    if (failed(within)) return ExitInternal;
+    int64_t within = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
     if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
-    if (round == mostRounds || !canRecompute || (arena && *within >= *arena)) {
+    if (round == mostRounds || !canRecompute || (arena && within >= *arena)) {
       if (!options.takesLeast) return refuseBudget(*smallest, budget, leastBytes, options);
       input.module = std::move(smallest);
       return ExitDone;

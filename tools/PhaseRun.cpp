@@ -4,8 +4,6 @@
 #include "ir/program/ModuleText.h"
 #include "ir/program/Program.h"
 #include "passes/OutputFile.h"
-#include "passes/memory/BatchSearch.h"
-#include "passes/memory/BufferList.h"
 #include "tools/MemoryBudget.h"
 #include "tools/Messages.h"
 #include "tools/PhaseWarnings.h"
@@ -47,55 +45,50 @@ int tessera::failedOn(const std::string &before, const CommandOptions &options, 
   return isModule(options) ? ExitInput : internalError(before);
 }
 
-int tessera::runPhasesOf(const Input &input, const CommandOptions &options, PhaseRun &run) {
-  ModuleOp module = *input.module;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-    if (module->hasAttr(attrs::problem)) return success(); // it is printed below
+/// Runs the phases, those up to `tile` only if no other run has.
+static LogicalResult runFromTile(Input &input, const PipelineOptions &pipeline, CommonResults &common, int64_t rows) {
+  auto [tiled, isNew] = common.tiled.try_emplace(rows);
+  if (isNew) {
+    PipelineOptions first = pipeline;
+    first.compileTo = "tile";
+    if (failed(runPipeline(*input.module, first))) return failure();
+    tiled->second = input.module->clone();
+  } else {
+    MemorySettings settings = MemorySettings::of(*input.module);
+    input.module = tiled->second->clone();
+    settings.record(*input.module);
+  }
+  return runPipeline(*input.module, pipeline);
+}
+
+/// Whether nothing but the last module of a run is seen.
+static bool isQuiet(const CommandOptions &options) {
+  return options.dumpDir.empty() && options.report.empty() && !options.timing;
+}
+
+int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &run) {
+  ScopedDiagnosticHandler handler(input.module->getContext(), [&](mlir::Diagnostic &diagnostic) {
+    if ((*input.module)->hasAttr(attrs::problem)) return success(); // it is printed below
     if (diagnostic.getSeverity() != DiagnosticSeverity::Warning) return failure();
     if (run.printsWarnings && !options.input.predictRows)
       printPhaseWarning(diagnostic, input.diagnostics.get(), options.input.jsonDiagnostics);
     run.hasWarned = true;
     return success();
   });
-  PipelineOptions pipeline{options.compileTo,     &run.dumps, options.timing, {}, options.codegen.threads,
-                           /*findsFrontier=*/true};
+  PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}, options.codegen.threads};
+  pipeline.findsFrontier = true, pipeline.frontier = &run.common->frontier;
   if (!options.report.empty())
     pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { run.report.note(phase, module); };
-  std::string before = moduleText(module);
-  if (succeeded(runPipeline(module, pipeline))) return ExitDone;
-  if (auto problem = module->getAttrOfType<StringAttr>(attrs::problem))
+  std::string before = moduleText(*input.module);
+  auto reached = (*input.module)->getAttrOfType<StringAttr>(attrs::phase);
+  bool sharesPhases = run.common->keepsTiled && isQuiet(options) && options.compileTo.empty() && reached &&
+                      phaseIndex(reached.getValue()) < phaseIndex("tile");
+  if (succeeded(sharesPhases ? runFromTile(input, pipeline, *run.common, options.input.predictRows.value_or(0))
+                             : runPipeline(*input.module, pipeline)))
+    return ExitDone;
+  if (auto problem = (*input.module)->getAttrOfType<StringAttr>(attrs::problem))
     return printError(options.input.path + ": " + problem.getValue()), ExitInput;
   return failedOn(before, options, run.dumps.getProblem());
-}
-
-/// The rows of a batch of `predict`; 0 without such an entry function.
-static int64_t predictRows(ModuleOp module) {
-  auto function = module.lookupSymbol<func::FuncOp>("predict");
-  for (unsigned i = 0; function && i < function.getNumResults(); ++i) {
-    auto output = function.getResultAttrOfType<DictionaryAttr>(i, attrs::output);
-    auto role = output ? output.getAs<StringAttr>("role") : StringAttr();
-    if (role && role.getValue() == "result") // its rows are outermost
-      return cast<NamedTensorType>(function.getResultTypes()[i]).getAxes().front().getSize();
-  }
-  return 0;
-}
-
-/// If `predict` of a scheduled module needs more memory than a step: the largest batch with which it does not, at least
-/// one row.
-static std::optional<int64_t> smallerPredictBatch(ModuleOp module, const CommandOptions &options) {
-  int64_t rows = predictRows(module), limit = plannedBytes(module, "step");
-  BatchMemory planned{rows, plannedBytes(module, "predict")};
-  if (rows <= 1 || planned.bytes <= limit) return std::nullopt;
-  auto bytesWith = [&](int64_t fewer) -> std::optional<int64_t> {
-    CommandOptions trial = options;
-    trial.input.predictRows = fewer;
-    Input input = readForTarget(*module.getContext(), trial);
-    if (!input.module) return std::nullopt;
-    MemorySettings().record(*input.module); // `predict` recomputes nothing
-    if (failed(runPipeline(*input.module, {}))) return std::nullopt;
-    return plannedBytes(*input.module, "predict");
-  };
-  return std::max<int64_t>(1, largestBatch({0, 0}, planned, limit, bytesWith));
 }
 
 int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, PhaseRun &run) {
@@ -103,7 +96,7 @@ int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, Ph
   if (int status = runPhasesOf(input, options, run)) return status;
   ModuleOp module = *input.module;
   if (isModule(options) || !module->hasAttr(attrs::arena)) return ExitDone;
-  std::optional<int64_t> rows = smallerPredictBatch(module, options);
+  std::optional<int64_t> rows = smallerPredictBatch(module, options, run.common->predict);
   if (!rows) return ExitDone;
   CommandOptions again = options;
   again.input.predictRows = rows;

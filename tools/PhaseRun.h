@@ -4,18 +4,31 @@
 #define TESSERA_TOOLS_PHASERUN_H
 
 #include "passes/Pipeline.h"
-#include "tools/Commands.h"
+#include "passes/rematerialize/FrontierMemory.h"
+#include "tools/PredictBatch.h"
 #include "tools/Report.h"
 #include "tools/TargetOption.h"
 
 namespace tessera {
 
+/// What runs of the phases on one input have in common, whatever the arena may take. It is computed once.
+struct CommonResults {
+  FrontierMemory frontier;
+  PredictBytes predict;
+  bool keepsTiled = false; ///< whether there will be other runs
+  /// Modules after `tile`, by the rows of `predict` that the options name; 0: none.
+  std::map<int64_t, mlir::OwningOpRef<mlir::ModuleOp>> tiled;
+};
+
 /// What a run of the phases leaves beside the module.
 struct PhaseRun {
-  explicit PhaseRun(const CommandOptions &options) : dumps(options.dumpDir) {}
+  explicit PhaseRun(const CommandOptions &options,
+                    std::shared_ptr<CommonResults> common = std::make_shared<CommonResults>())
+      : dumps(options.dumpDir), common(std::move(common)) {}
 
   DumpFolder dumps;
   Report report;
+  std::shared_ptr<CommonResults> common;
   bool printsWarnings = true;
   bool hasWarned = false; ///< a phase had a warning
 };
@@ -28,7 +41,7 @@ TargetOption targetOption(mlir::ModuleOp module, const CommandOptions &options);
 CodegenOptions codegenOptions(mlir::ModuleOp module, const CommandOptions &options, DumpFolder *dumps = nullptr);
 
 /// Runs the phases once. Warnings are printed for a model that is read first.
-int runPhasesOf(const Input &input, const CommandOptions &options, PhaseRun &run);
+int runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &run);
 /// The same; with another batch of `predict` once more, if the first one takes too much memory.
 int runPhasesAndPredict(Input &input, const CommandOptions &options, PhaseRun &run);
 /// The same within the memory that the module allows (MemoryBudget.h).

@@ -47,8 +47,8 @@ static bool hasOrderOfView(Operation *op) {
 
 using Sizes = SmallVector<int64_t>;
 
-/// The allocated sizes of `merged` as a view in which `axis` is split into the axes `into` of `split`, a type with these
-/// axes.
+/// The allocated sizes of `merged` as a view in which `axis` is split into the axes `into` of `split`, a type with
+/// these axes.
 static std::optional<Sizes> splitSizes(NamedTensorType merged, NamedTensorType split, StringRef axis,
                                        ArrayRef<StringRef> into) {
   Sizes sizes;

@@ -88,3 +88,27 @@ void OccupiedSpace::leaveFree(int start, int end, int64_t least, SmallVectorImpl
   leaveFree(start, end, least, free, 2 * node + 1, first, middle);
   leaveFree(start, end, least, free, 2 * node + 2, middle + 1, last);
 }
+
+ByteRange tessera::tightestOf(llvm::ArrayRef<ByteRange> free) {
+  auto room = [](const ByteRange &range) { return range.end - range.begin; };
+  return *llvm::min_element(free, [&](auto &a, auto &b) { return room(a) < room(b); });
+}
+
+int64_t OccupiedSpace::tightest(int start, int end, int64_t bytes) const {
+  if (nodes.empty() && bytes > 0) return tightestInList(start, end, bytes);
+  llvm::SmallVector<ByteRange> free{everything};
+  leaveFree(start, end, bytes, free);
+  return tightestOf(free).begin;
+}
+
+/// The same in one pass, in which few branches depend on data: most of the time of packing is spent here.
+int64_t OccupiedSpace::tightestInList(int start, int end, int64_t bytes) const {
+  int64_t top = 0, best = -1, bestRoom = std::numeric_limits<int64_t>::max();
+  for (const Entry &entry : list) {
+    bool isTaken = static_cast<int>(entry.start <= end) & static_cast<int>(start <= entry.end);
+    int64_t room = entry.range.begin - top;
+    if (room >= bytes && room < bestRoom && isTaken) best = top, bestRoom = room;
+    top = std::max(top, isTaken ? entry.range.end : 0);
+  }
+  return best < 0 ? top : best;
+}

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace tessera {
@@ -17,6 +18,10 @@ namespace tessera {
 struct ByteRange {
   int64_t begin, end;
 };
+inline constexpr ByteRange everything{0, std::numeric_limits<int64_t>::max()};
+
+/// The first of those with the fewest bytes.
+ByteRange tightestOf(llvm::ArrayRef<ByteRange> ranges);
 
 /// Few ranges are in a list. More are in a tree over the moments: a node has the ranges that are taken at all of its
 /// moments, as far as no node above it has them, and those that are taken at any. Adjacent ranges are one, so these
@@ -31,6 +36,9 @@ public:
   /// Of the ranges `free`, which are in order, leaves what is free at all moments from `start` to `end`, as far as it
   /// has `least` bytes in one piece.
   void leaveFree(int start, int end, int64_t least, llvm::SmallVectorImpl<ByteRange> &free) const;
+  /// Where the tightest range of at least so many free bytes begins: between two that are taken, or else on top. Of
+  /// equal ones it is the lowest.
+  int64_t tightest(int start, int end, int64_t bytes) const;
 
 private:
   using Ranges = llvm::SmallVector<ByteRange, 0>; ///< in order and not adjacent
@@ -48,6 +56,7 @@ private:
   void leaveFree(int start, int end, int64_t least, llvm::SmallVectorImpl<ByteRange> &free, size_t node, int first,
                  int last) const;
   void cut(const Ranges &taken, int64_t least, llvm::SmallVectorImpl<ByteRange> &free) const;
+  int64_t tightestInList(int start, int end, int64_t bytes) const;
 
   int lastMoment;
   mutable Ranges taken, pieces; ///< while `leaveFree` runs

@@ -174,11 +174,12 @@ public:
   void place(unsigned i) {
     const Lifetime &buffer = buffers[i];
     int64_t bytes = alignedBytes(buffer.bytes);
-    free.assign(1, {0, std::numeric_limits<int64_t>::max()});
-    (isStack(buffer) ? noStacks : all).leaveFree(moments[i].first, moments[i].last, bytes, free);
-    if (isStack(buffer)) leaveStacks(buffer, bytes);
-    auto room = [](const ByteRange &range) { return range.end - range.begin; };
-    place(i, llvm::min_element(free, [&](auto &a, auto &b) { return room(a) < room(b); })->begin);
+    auto [first, last] = moments[i];
+    if (!isStack(buffer)) return place(i, all.tightest(first, last, bytes));
+    free.assign(1, everything);
+    noStacks.leaveFree(first, last, bytes, free);
+    leaveStacks(buffer, bytes);
+    place(i, tightestOf(free).begin);
   }
 
   bool isPlaced(unsigned i) const { return packing.offsets[i] >= 0; }

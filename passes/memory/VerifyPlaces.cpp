@@ -9,7 +9,7 @@
 //
 // Of a long repeat the first and the last iterations are executed. Those in between only write, all at once, wherever
 // their values are stored. Their reads have the same distances from their writes as in other iterations, because places
-// are affine in the iteration.
+// are affine in the iteration. Slots that are not adjacent are equal rows (SymbolicMemory.h), however many there are.
 //
 // Before a place is used, the bytes that it has in all iterations are found to be in the arena. So no sum of an offset,
 // strides and sizes overflows here, whatever a dump says.
@@ -157,15 +157,13 @@ LogicalResult PlanChecker::read(Operation *op, Value value) {
   // A stack whose slots are not adjacent: slot by slot.
   int64_t slot = places.lookup(value).getSlot(), count = slot ? tensorType(value).getAxes().front().getSize() : 1;
   int64_t from = address(value), each = bytes(value) / count;
-  Content found;
+  Content found = slot ? memory.readSlots({from, each, slot, count}) : memory.read(from, each);
   if (std::optional<PartRows> rows = rowsOf(value)) {
     JoinOp join = rows->join;
     int64_t tag =
         memory.readColumns(addressOf(join), bytes(join.getResult()), rows->pitch, {rows->column, rows->width});
-    found = part({{bytes(viewRoot(value)), tag, 0}}, offsetInRoot(value), each), count = 0;
+    found = part({{bytes(viewRoot(value)), tag, 0}}, offsetInRoot(value), each);
   }
-  for (int64_t i = 0; i < count; ++i)
-    for (const Piece &piece : memory.read(from + i * slot, each)) append(found, piece);
   if (found == contents.lookup(value)) return success();
   InFlightDiagnostic error = op->emitError("reads bytes that were overwritten, at ") << from;
   if (Operation *producer = value.getDefiningOp())
@@ -305,13 +303,18 @@ void PlanChecker::writeSkipped(Value value, ArrayRef<Dimension> around) {
       apart.push_back({stride, count});
   }
   int64_t tag = nextTag++;
+  if (apart.empty()) return memory.write(from, end - from, tag);
+  // The most ranges at equal distances are written at once.
+  auto longest = llvm::max_element(apart, [](auto &a, auto &b) { return a.second < b.second; });
+  auto [pitch, slots] = *longest;
+  apart.erase(longest);
   SmallVector<int64_t> starts{from};
   for (auto [stride, count] : apart) {
     size_t known = starts.size();
     for (int64_t i = 1; i < count; ++i)
       for (size_t k = 0; k < known; ++k) starts.push_back(starts[k] + i * stride);
   }
-  for (int64_t start : starts) memory.write(start, end - from, tag);
+  for (int64_t start : starts) memory.writeSlots({start, end - from, pitch, slots}, tag);
 }
 
 void PlanChecker::writeSkipped(Block &block, ArrayRef<Dimension> around) {
@@ -339,11 +342,10 @@ void PlanChecker::skipIterations(RepeatOp op, Dimension skipped, MutableArrayRef
   inductions.pop_back();
   for (auto [content, result] : llvm::zip(stacks, op.getResults().drop_front(carried.size()))) {
     int64_t each = tensorType(result).getSlotBytes(), slot = places.lookup(result).getSlot();
-    bool isWhole = slot == 0 || slot == each;
-    for (int64_t i = 0; i < (isWhole ? 1 : skipped.count); ++i)
-      for (const Piece &piece : memory.read(address(result) + (skipped.first + i) * (isWhole ? each : slot),
-                                            isWhole ? each * skipped.count : each))
-        append(content, piece);
+    int64_t stride = slot == 0 ? each : slot, first = address(result) + skipped.first * stride;
+    Content found = stride == each ? memory.read(first, each * skipped.count)
+                                   : memory.readSlots({first, each, stride, skipped.count});
+    for (const Piece &piece : found) append(content, piece);
   }
 }
 

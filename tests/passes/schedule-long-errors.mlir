@@ -34,3 +34,36 @@ module attributes {tsr.arena = 128000 : i64, tsr.axes = ["layer", "part", "n"], 
     return %all, %y : !tsr.tensor<[layer: 40, part: 40, n: 16], f32>, !tsr.tensor<[n: 16], f32>
   }
 }
+
+// -----
+
+// Slots that are not adjacent: one is where an argument is.
+module attributes {tsr.arena = 19200 : i64, tsr.axes = ["layer", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<9728>}) -> (!tsr.tensor<[layer: 100, n: 16], f32> {tsr.place = #tsr.place<128 slot 192>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<9728>}) {
+    %stack = tsr.repeat [layer: 100] index %i invariant (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 100, n: 16], f32>) attributes {argPlaces = [#tsr.place<64>, #tsr.place<0>], tsr.places = [#tsr.place<128 slot 192>]} {
+      %a = tsr.kernel "a" (%p = %v : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.places = [#tsr.place<128, [192]>]} {
+        %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[n: 16], f32>
+      }
+      tsr.yield %a : !tsr.tensor<[n: 16], f32>
+    }
+    // expected-error @+1 {{reads bytes that were overwritten, at 9728}}
+    return %stack, %y : !tsr.tensor<[layer: 100, n: 16], f32>, !tsr.tensor<[n: 16], f32>
+  }
+}
+
+// -----
+
+// Between two of them there is room for the argument.
+module attributes {tsr.arena = 19200 : i64, tsr.axes = ["layer", "n"], tsr.phase = "tile"} {
+  func.func @step(%x: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<0>}, %y: !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<9792>}) -> (!tsr.tensor<[layer: 100, n: 16], f32> {tsr.place = #tsr.place<128 slot 192>}, !tsr.tensor<[n: 16], f32> {tsr.place = #tsr.place<9792>}) {
+    %stack = tsr.repeat [layer: 100] index %i invariant (%v = %x : !tsr.tensor<[n: 16], f32>) -> (!tsr.tensor<[layer: 100, n: 16], f32>) attributes {argPlaces = [#tsr.place<64>, #tsr.place<0>], tsr.places = [#tsr.place<128 slot 192>]} {
+      %a = tsr.kernel "a" (%p = %v : !tsr.tensor<[n: 16], f32>) parallel ["n"] serial [] vector "n" -> (!tsr.tensor<[n: 16], f32>) attributes {tsr.places = [#tsr.place<128, [192]>]} {
+        %r = tsr.exp %p : !tsr.tensor<[n: 16], f32>
+        tsr.yield %r : !tsr.tensor<[n: 16], f32>
+      }
+      tsr.yield %a : !tsr.tensor<[n: 16], f32>
+    }
+    return %stack, %y : !tsr.tensor<[layer: 100, n: 16], f32>, !tsr.tensor<[n: 16], f32>
+  }
+}
