@@ -18,6 +18,7 @@
 #include "passes/rematerialize/FrontierMemory.h"
 #include "passes/rematerialize/FrontierRecord.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_REMATERIALIZEPASS
@@ -39,14 +40,13 @@ struct RematerializePass : tessera::impl::RematerializePassBase<RematerializePas
   LogicalResult rewrite(func::FuncOp step, const Target &target);
   size_t choose(ArrayRef<FrontierPoint> frontier, int64_t arena);
 
-  FrontierMemory ofThisRun;
-  FrontierMemory *memory = &ofThisRun;
+  FrontierMemory *memory = nullptr; ///< of several runs; null: of this one
 };
 } // namespace
 
 std::unique_ptr<Pass> tessera::createRematerializePass(RematerializePassOptions options, FrontierMemory *memory) {
   auto pass = std::make_unique<RematerializePass>(std::move(options));
-  if (memory) pass->memory = memory;
+  pass->memory = memory;
   return pass;
 }
 
@@ -169,6 +169,8 @@ void RematerializePass::runOnOperation() {
   if (!step || (!isAsked && !findsFrontier)) return;
   FailureOr<Target> target = Target::read(module);
   if (failed(target)) return signalPassFailure();
+  FrontierMemory ofThisRun;
+  llvm::SaveAndRestore<FrontierMemory *> known(memory, memory ? memory : &ofThisRun);
   if (!isAsked) return listPlans(step, *target);
   if (failed(rewrite(step, *target))) signalPassFailure();
 }
