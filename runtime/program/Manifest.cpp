@@ -404,8 +404,10 @@ int64_t Manifest::parameters() const {
 
 Manifest parseManifest(const std::string &text) {
   try {
-    Manifest manifest = readManifest(parseJson(text, where, 0, deepestManifest));
+    Json json = parseJson(text, where, 0, deepestManifest);
+    Manifest manifest = readManifest(json);
     manifest.textBytes = static_cast<int64_t>(text.size());
+    if (json.contains("memory")) manifest.textBytes -= static_cast<int64_t>(dumpJson(json["memory"]).size());
     return manifest;
   } catch (const Json::exception &e) {
     fail("{}: {}", where, reasonOf(e));

@@ -197,7 +197,8 @@ struct Manifest {
   PredictedTimes predicted;
   MemorySpec memory;
   Json source;           ///< what it was compiled from (docs/manifest.md); null: not recorded
-  int64_t textBytes = 0; ///< of the manifest's text
+  /// Of the manifest's text without `memory`: whether a program fits must not depend on what is said of other plans.
+  int64_t textBytes = 0;
 
   /// The entry function. Throws an Error if the program was compiled without it.
   const EntryFunction &entry(const std::string &name) const;

@@ -53,6 +53,12 @@ TEST(MemoryPlan, MayBeMissing) {
   EXPECT_EQ(manifest.memory.chosen(), nullptr);
 }
 
+TEST(MemoryPlan, DoesNotCountAsText) {
+  std::string plan = R"({"arena":256,"seconds":0.0,"what":"nothing"})";
+  std::string one = R"({"frontier":[)" + plan + "]}", two = R"({"budget":512,"frontier":[)" + plan + "," + plan + "]}";
+  EXPECT_EQ(withMemory(one).textBytes, withMemory(two).textBytes);
+}
+
 TEST(MemoryPlan, RefusesWhatIsNoPlan) {
   EXPECT_EQ(errorOf(R"({"frontier": [{"arena": -1, "seconds": 0, "what": ""}]})"),
             "manifest: a plan has an arena of -1 bytes");
