@@ -196,7 +196,7 @@ struct Manifest {
   std::vector<KernelSpec> kernels; ///< in the order of the code's kernel table
   PredictedTimes predicted;
   MemorySpec memory;
-  Json source;           ///< what it was compiled from (docs/manifest.md); null: not recorded
+  Json source; ///< what it was compiled from (docs/manifest.md); null: not recorded
   /// Of the manifest's text without `memory`: whether a program fits must not depend on what is said of other plans.
   int64_t textBytes = 0;
 
