@@ -16,7 +16,9 @@
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/memory/PlanStorage.h"
 #include "passes/rematerialize/FrontierMemory.h"
+#include "passes/rematerialize/FrontierRecord.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_REMATERIALIZEPASS
@@ -32,11 +34,13 @@ struct RematerializePass : tessera::impl::RematerializePassBase<RematerializePas
   void runOnOperation() override;
   LogicalResult refuse(const std::string &problem);
   LogicalResult checkPins(const PinPatterns &pins);
-  const std::vector<FrontierPoint> *findOnce(FrontierMemory &known, func::FuncOp step, PinPatterns &pins,
-                                             const OpTimes &times);
-  void recordFrontier(ArrayRef<FrontierPoint> frontier, size_t chosen);
+  const std::vector<FrontierPoint> *findOnce(func::FuncOp step, PinPatterns &pins, const OpTimes &times);
+  void recordPlans(func::FuncOp step, const OpTimes &times);
+  void listPlans(func::FuncOp step, const Target &target);
+  LogicalResult rewrite(func::FuncOp step, const Target &target);
+  size_t choose(ArrayRef<FrontierPoint> frontier, int64_t arena);
 
-  FrontierMemory *memory = nullptr;
+  FrontierMemory *memory = nullptr; ///< of several runs; null: of this one
 };
 } // namespace
 
@@ -68,30 +72,12 @@ LogicalResult RematerializePass::checkPins(const PinPatterns &pins) {
 }
 
 /// Null after an error: about pins, or because no storage can be planned.
-const std::vector<FrontierPoint> *RematerializePass::findOnce(FrontierMemory &known, func::FuncOp step,
-                                                              PinPatterns &pins, const OpTimes &times) {
-  if (const std::vector<FrontierPoint> *frontier = known.find(step)) return frontier;
+const std::vector<FrontierPoint> *RematerializePass::findOnce(func::FuncOp step, PinPatterns &pins,
+                                                              const OpTimes &times) {
+  if (const std::vector<FrontierPoint> *frontier = memory->find(step)) return frontier;
   std::vector<FrontierPoint> found = findFrontier(step, pins, times);
   if (failed(checkPins(pins)) || found.empty()) return nullptr;
-  return known.remember(step, std::move(found));
-}
-
-/// As `tsr.frontier`: for each point the bytes of the arena, those that are live at most, and the predicted seconds
-/// that a step takes longer.
-void RematerializePass::recordFrontier(ArrayRef<FrontierPoint> frontier, size_t chosen) {
-  Builder builder(&getContext());
-  int64_t state = stateBytes(getOperation());
-  SmallVector<Attribute> points;
-  for (auto [i, point] : llvm::enumerate(frontier)) {
-    SmallVector<NamedAttribute> fields{
-        builder.getNamedAttr("arena", builder.getI64IntegerAttr(state + point.bytes)),
-        builder.getNamedAttr("live", builder.getI64IntegerAttr(state + point.live)),
-        builder.getNamedAttr("seconds", builder.getF64FloatAttr(point.seconds)),
-    };
-    if (i == chosen) fields.push_back(builder.getNamedAttr("chosen", builder.getUnitAttr()));
-    points.push_back(builder.getDictionaryAttr(fields));
-  }
-  getOperation()->setAttr(attrs::frontier, builder.getArrayAttr(points));
+  return memory->remember(step, std::move(found));
 }
 
 /// Kernels that lost results are other kernels.
@@ -101,13 +87,79 @@ static void renameKernels(ModuleOp module) {
   module.walk([&](KernelOp kernel) { names.assign(kernel, kernel.getName()); });
 }
 
+/// The first point that fits into an arena. If none does, the one with the least memory: what the program needs in all
+/// is known after `schedule`.
+size_t RematerializePass::choose(ArrayRef<FrontierPoint> frontier, int64_t arena) {
+  int64_t room = arena - stateBytes(getOperation());
+  size_t chosen = 0;
+  while (chosen + 1 < frontier.size() && frontier[chosen].bytes > room) ++chosen;
+  return chosen;
+}
+
+/// Where a point that the search did not find has its place, by its memory.
+static size_t insertPoint(std::vector<FrontierPoint> &frontier, FrontierPoint point) {
+  auto place = llvm::find_if(frontier, [&](const FrontierPoint &other) { return other.bytes < point.bytes; });
+  return frontier.insert(place, std::move(point)) - frontier.begin();
+}
+
+static bool recomputesAny(const RecomputePlan &plan) {
+  return llvm::any_of(plan.blocks, [](const llvm::BitVector &units) { return units.any(); }) ||
+         llvm::any_of(plan.pairs, [](const std::vector<LayerSpan> &spans) { return !spans.empty(); });
+}
+
+/// Records what the plans would be if there were a budget, and the first is the step as it is.
+void RematerializePass::recordPlans(func::FuncOp step, const OpTimes &times) {
+  PinPatterns names(step, {}, {});
+  std::vector<FrontierPoint> frontier = *findOnce(step, names, times);
+  // The fastest plan may recompute what the backward pass computes anyway.
+  if (recomputesAny(frontier.front().plan)) frontier.insert(frontier.begin(), measure(step, {}, 0));
+  recordFrontier(step, frontier, 0, names, times);
+}
+
+/// The same on a copy with fused GEMMs, where the target has them: `step` and its code stay as they are.
+void RematerializePass::listPlans(func::FuncOp step, const Target &target) {
+  OpTimes times(target, threads > 0 ? threads : 1);
+  if (!target.fusesGemms) return recordPlans(step, times);
+  ScopedDiagnosticHandler silent(&getContext(), [](Diagnostic &) { return success(); });
+  auto copy = cast<func::FuncOp>(OpBuilder(step).clone(*step));
+  std::string name = step.getName().str();
+  step.setName("step.original"); // so that the copy is the step that a later run rewrites
+  if (succeeded(fuseGemmsEarly(copy, stateBytes(getOperation())))) recordPlans(copy, times);
+  copy.erase();
+  step.setName(name);
+}
+
+LogicalResult RematerializePass::rewrite(func::FuncOp step, const Target &target) {
+  OpTimes times(target, threads > 0 ? threads : 1);
+  MemorySettings settings = MemorySettings::of(getOperation());
+  if (target.fusesGemms && failed(fuseGemmsEarly(step, stateBytes(getOperation())))) return failure();
+  RematMode mode = settings.getMode();
+  PinPatterns pins(step, settings.saved, settings.recomputed);
+  std::vector<FrontierPoint> frontier;
+  size_t chosen = 0;
+  bool isUniform = mode == RematMode::Layer || mode == RematMode::Sqrt;
+  if (!isUniform || findsFrontier) {
+    const std::vector<FrontierPoint> *found = findOnce(step, pins, times);
+    if (!found) return failure();
+    frontier = *found;
+  }
+  if (isUniform) {
+    chosen = insertPoint(frontier, findUniform(step, pins, times, mode == RematMode::Sqrt));
+    if (failed(checkPins(pins))) return failure();
+  }
+  if (mode == RematMode::Auto && settings.arena) chosen = choose(frontier, *settings.arena);
+  if (!isUniform || findsFrontier) recordFrontier(step, frontier, chosen, pins, times);
+  applyPlan(step, frontier[chosen].plan);
+  renameKernels(getOperation());
+  return success();
+}
+
 void RematerializePass::runOnOperation() {
   ModuleOp module = getOperation();
   MemorySettings settings = MemorySettings::of(module);
   auto step = module.lookupSymbol<func::FuncOp>("step");
   RematMode mode = settings.getMode();
-  bool isAsked = settings.hasPins() || findsFrontier ||
-                 (mode == RematMode::Auto ? settings.arena.has_value() : mode != RematMode::None);
+  bool isAsked = settings.hasPins() || (mode == RematMode::Auto ? settings.arena.has_value() : mode != RematMode::None);
   if (hasShadow(module)) { // its values are compared with those of `step`, call by call
     bool mustRecompute = settings.hasPins() || mode == RematMode::Layer || mode == RematMode::Sqrt;
     if (mustRecompute && failed(refuse("a program for audits of its precision recomputes nothing; leave out --remat, "
@@ -115,29 +167,11 @@ void RematerializePass::runOnOperation() {
       signalPassFailure();
     return;
   }
-  if (!step || !isAsked) return;
+  if (!step || (!isAsked && !findsFrontier)) return;
   FailureOr<Target> target = Target::read(module);
   if (failed(target)) return signalPassFailure();
-  OpTimes times(*target, threads > 0 ? threads : 1);
-  if (target->fusesGemms && failed(fuseGemmsEarly(step, stateBytes(module)))) return signalPassFailure();
-
-  PinPatterns pins(step, settings.saved, settings.recomputed);
-  if (mode == RematMode::Layer || mode == RematMode::Sqrt) {
-    RecomputePlan plan = uniformPlan(step, pins, times, mode == RematMode::Sqrt);
-    if (failed(checkPins(pins))) return signalPassFailure();
-    applyPlan(step, plan);
-    return renameKernels(module);
-  }
   FrontierMemory ofThisRun;
-  const std::vector<FrontierPoint> *found = findOnce(memory ? *memory : ofThisRun, step, pins, times);
-  if (!found) return signalPassFailure();
-  ArrayRef<FrontierPoint> frontier = *found;
-  // If none fits, the one with the least memory: what the program needs in all is known after `schedule`.
-  size_t chosen = 0;
-  int64_t room = settings.arena.value_or(std::numeric_limits<int64_t>::max()) - stateBytes(module);
-  if (mode == RematMode::Auto)
-    while (chosen + 1 < frontier.size() && frontier[chosen].bytes > room) ++chosen;
-  applyPlan(step, frontier[chosen].plan);
-  renameKernels(module);
-  recordFrontier(frontier, chosen);
+  llvm::SaveAndRestore<FrontierMemory *> known(memory, memory ? memory : &ofThisRun);
+  if (!isAsked) return listPlans(step, *target);
+  if (failed(rewrite(step, *target))) signalPassFailure();
 }

@@ -363,14 +363,15 @@ static int planLargest(ModuleOp module, const CommandOptions &options) {
   if (!setting) return refuse(options.input.path + ": " + problem);
   trials.planWith(setting->with(setting->size)); // the search begins there
   if (int status = trials.data() ? checkData(*trials.data()) : ExitDone) return status;
+  device = trials.device(); // or the budget
   Largest largest = findLargest(trials, *setting);
   if (largest.size > 0)
     if (int status = writeLargest(*module.getContext(), largest, device, options)) return status;
   results() << (options.json ? runtime::dumpJson(largestAsJson(largest, device), 1) + "\n"
                              : describeLargest(largest, device));
   if (largest.size > 0) return ExitDone;
-  return refuse(options.input.path + " does not fit into the memory of " + device.name + " with any " +
-                options.largest + "; `tessera plan --suggest` looks for other changes");
+  return refuse(options.input.path + " does not fit into " + (device.isBudget ? "" : "the memory of ") + device.name +
+                " with any " + options.largest + "; `tessera plan --suggest` looks for other changes");
 }
 
 /// Prints a plan, with suggestions if they are asked for.
@@ -383,7 +384,7 @@ static void printPlan(const ProgramPlan &plan, Trials *trials, const CommandOpti
     results() << runtime::dumpJson(json, 1) << "\n";
     return;
   }
-  results() << describePlan(plan, options.verbose);
+  results() << describePlan(plan, {options.verbose, options.listsValues});
   if (suggestions) results() << describeSuggestions(*suggestions, plan.device);
 }
 
@@ -401,12 +402,18 @@ int tessera::runPlan(const CommandOptions &options) {
   if (int status = options.suggests ? checkTrials(options, device) : ExitDone) return status;
   std::optional<Trials> trials;
   if (options.suggests) trials.emplace(*input.module, options, device); // before the phases change the module
+  CommandOptions planned = options;
+  if (trials) {
+    planned.takesLeast = true;
+    trials->planWith({});
+    device = trials->device();
+  }
   ProgramPlan plan;
-  if (int status = makePlan(input, options, device, plan)) return status;
+  if (int status = makePlan(input, planned, device, plan)) return status;
   printPlan(plan, trials ? &*trials : nullptr, options);
-  if (!options.device || !plan.fit || plan.fit->fits()) return ExitDone;
+  if (!(options.device || device.isBudget) || !plan.fit || plan.fit->fits()) return ExitDone;
   llvm::outs().flush(); // what follows is about it
-  return refuse(options.input.path + " does not fit into the memory of " + plan.device.name +
+  return refuse(options.input.path + " does not fit into " + (device.isBudget ? "" : "the memory of ") + device.name +
                 (plan.fit->devicesForState > 1
                      ? "; its state alone takes " + std::to_string(plan.fit->devicesForState) + " of them"
                      : "") +

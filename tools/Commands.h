@@ -32,11 +32,14 @@ struct CommandOptions {
   bool timing = false;
   bool verbose = false;
   bool json = false;           ///< of `plan` and `diff`
+  bool listsValues = false;    ///< of `plan`: what layers save and recompute
   std::optional<double> price; ///< of `plan`: US dollars for an hour of the device
   std::string largest;         ///< of `plan`: the axis whose largest size is searched for; empty: none
   bool suggests = false;       ///< of `plan`
   /// The options are tried: a defect of the compiler leaves no file.
   bool isTrial = false;
+  /// A program that takes more than `--memory` allows, but the least that it can, is no error.
+  bool takesLeast = false;
   std::vector<std::string> data;     ///< of `plan`: files in place of those that the model names
   std::vector<std::string> profiles; ///< of `calibrate`: take the times of these
   bool useCache = true;

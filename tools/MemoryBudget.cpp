@@ -5,6 +5,7 @@
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
 #include "runtime/machine/MachineMemory.h"
+#include "runtime/train/MemoryNeeds.h"
 #include "tools/Messages.h"
 #include "tools/PeakMemory.h"
 #include <limits>
@@ -31,7 +32,7 @@ void tessera::limitArena(ModuleOp module, int64_t bytes) {
 static FailureOr<int64_t> plannedProgramBytes(ModuleOp module, const CommandOptions &options) {
   FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
   if (failed(manifest)) return failure();
-  return programBytes(*manifest);
+  return runtime::programBytes(runtime::parseManifest(*manifest));
 }
 
 /// Why no more of a program is recomputed, as a note; empty if all is that helps.
@@ -86,8 +87,11 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
     bool canRecompute = MemorySettings::of(*trial.module).getMode() == RematMode::Auto;
     int64_t within = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
     if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
-    if (round == mostRounds || !canRecompute || (arena && within >= *arena))
-      return refuseBudget(*smallest, budget, leastBytes, options);
+    if (round == mostRounds || !canRecompute || (arena && within >= *arena)) {
+      if (!options.takesLeast) return refuseBudget(*smallest, budget, leastBytes, options);
+      input.module = std::move(smallest);
+      return ExitDone;
+    }
     arena = within;
   }
   if (arena) limitArena(*input.module, *arena);

@@ -5,7 +5,6 @@
 #include "passes/Pipeline.h"
 #include "runtime/base/PathPattern.h"
 #include "runtime/machine/MachineMemory.h"
-#include "runtime/train/MemoryNeeds.h"
 #include <cmath>
 
 using namespace mlir;
@@ -72,10 +71,4 @@ std::string tessera::setMemory(ModuleOp module, const MemoryOptions &options, co
            "leave out --memory, --remat, --save and --recompute";
   settings.record(module);
   return "";
-}
-
-int64_t tessera::programBytes(const std::string &text) {
-  runtime::Manifest manifest = runtime::parseManifest(text);
-  if (manifest.isForGpu()) return runtime::deviceMemory(manifest).total();
-  return runtime::hostMemory(manifest, {0, ""}).total();
 }

@@ -24,9 +24,6 @@ std::string checkMemoryText(const std::string &text);
 /// percent, or `auto`, is of; a CPU that the user has not named is this machine. Returns a problem, or an empty string.
 std::string setMemory(mlir::ModuleOp module, const MemoryOptions &options, const Target &device, bool isNamed);
 
-/// Bytes that a program takes in all, without training data that it holds in memory: of a GPU, or of the host.
-int64_t programBytes(const std::string &manifest);
-
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_MEMORYOPTION_H

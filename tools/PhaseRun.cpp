@@ -76,7 +76,7 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
     return success();
   });
   PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}, options.codegen.threads};
-  pipeline.frontier = &run.common->frontier;
+  pipeline.findsFrontier = true, pipeline.frontier = &run.common->frontier;
   if (!options.report.empty())
     pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { run.report.note(phase, module); };
   std::string before = moduleText(*input.module);

@@ -4,6 +4,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/data/DataSource.h"
 #include "runtime/machine/MachineMemory.h"
+#include "tools/PlannedMemory.h"
 #include <map>
 
 using namespace tessera;
@@ -143,10 +144,12 @@ std::string tessera::describeWarnings(const std::vector<std::string> &warnings) 
   return text;
 }
 
-std::string tessera::describePlan(const ProgramPlan &plan, bool listsAllBuffers) {
+std::string tessera::describePlan(const ProgramPlan &plan, PlanParts parts) {
+  PlannedMemory memory(plan.manifest);
   return describeSizes(plan) + describeFit(plan) + describeWarnings(plan.warnings) +
-         PlannedTime(plan.manifest, plan.time).describe() + describeMemory(plan) + describeDisk(plan.disk) +
-         describePeak(plan.peak) + describeBuffers(plan.manifest, listsAllBuffers);
+         PlannedTime(plan.manifest, plan.time).describe() + memory.describe() +
+         (parts.values ? memory.describeValues() : "") + describeMemory(plan) + describeDisk(plan.disk) +
+         describePeak(plan.peak) + describeBuffers(plan.manifest, parts.allBuffers);
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,6 +194,7 @@ Json tessera::planSummaryAsJson(const ProgramPlan &plan) {
   for (const auto &[kind, bytes] : plan.peak.kinds) kinds[kind] = bytes;
   json["peak"] = {{"pass", plan.peak.pass}, {"running", plan.peak.running}, {"kinds", std::move(kinds)}};
   json["time"] = PlannedTime(plan.manifest, plan.time).asJson();
+  json["memory"] = PlannedMemory(plan.manifest).asJson();
   json["device"] = deviceAsJson(plan.device);
   json["fits"] = json["needed"] = json["devices_for_state"] = nullptr; // not known
   if (plan.fit) {

@@ -15,6 +15,7 @@ struct PlannedDevice {
   std::string name;
   int64_t count = 1;
   std::optional<int64_t> memoryBytes; ///< of one; none: not known
+  bool isBudget = false;              ///< `memoryBytes` is what `--memory` allows
 };
 
 /// Whether a run fits into the device's memory.
@@ -62,8 +63,12 @@ ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const
 /// Warnings about the data, as lines of a plan.
 std::string describeWarnings(const std::vector<std::string> &warnings);
 
-/// `listsAllBuffers`: else the largest ones.
-std::string describePlan(const ProgramPlan &plan, bool listsAllBuffers);
+/// Parts of a plan as text that are listed on demand.
+struct PlanParts {
+  bool allBuffers = false; ///< else the largest ones
+  bool values = false;     ///< what layers save and recompute
+};
+std::string describePlan(const ProgramPlan &plan, PlanParts parts);
 runtime::Json planAsJson(const ProgramPlan &plan);
 /// The same without the buffers, which the manifest lists too.
 runtime::Json planSummaryAsJson(const ProgramPlan &plan);

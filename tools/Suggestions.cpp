@@ -11,6 +11,7 @@
 #include "runtime/base/DataFormat.h"
 #include "runtime/base/Error.h"
 #include "runtime/machine/MachineMemory.h"
+#include "runtime/train/MemoryNeeds.h"
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -37,6 +38,21 @@ static constexpr int ofRows = 1;
 //===----------------------------------------------------------------------===//
 // Levers
 //===----------------------------------------------------------------------===//
+
+/// What the backward pass computes again, as little as suffices.
+static std::optional<Lever> memoryLever(Trials &trials) {
+  const MemoryOptions &given = trials.options().memory;
+  trials.planWith({}); // reads the data
+  if (!given.memory.empty() || !given.remat.empty() || trials.limitOfProgram() <= 0) return std::nullopt;
+  Lever lever;
+  lever.steps = 1;
+  std::string amount = memoryWithin(trials.limitOfProgram());
+  lever.optionsOf = [amount](int64_t) { return TrialOptions{{TrialOption::Memory, amount}}; };
+  lever.meaningOf = [](int64_t) {
+    return std::string("the same steps, bit for bit: what does not fit is computed again");
+  };
+  return lever;
+}
 
 /// Memory that a GPU program spends for speed.
 static std::optional<Lever> preferLever(const Trials &trials) {
@@ -116,8 +132,8 @@ static std::vector<Lever> leversOf(Trials &trials) {
   std::optional<DataSizes> sizes = trials.sizesWith({}, problem);
   std::vector<Lever> levers;
   for (const std::optional<Lever> &lever :
-       {preferLever(trials), sizes ? accumulateLever(*sizes) : std::nullopt, precisionLever(trials),
-        sizeLever(trials, data_keys::batch), sizeLever(trials, data_keys::seq)})
+       {memoryLever(trials), preferLever(trials), sizes ? accumulateLever(*sizes) : std::nullopt,
+        precisionLever(trials), sizeLever(trials, data_keys::batch), sizeLever(trials, data_keys::seq)})
     if (lever && lever->steps > 0) levers.push_back(*lever);
   return levers;
 }

@@ -24,8 +24,8 @@ struct Suggestions {
   std::optional<Largest> largest; ///< batch, if it fits already
 };
 
-/// Finds the mildest changes by planning them: more micro-batches, a smaller type, a smaller batch, shorter rows, less
-/// memory spent for speed.
+/// Finds the mildest changes by planning them: recomputation, less memory spent for speed, more micro-batches, a
+/// smaller type, a smaller batch, shorter rows.
 Suggestions findSuggestions(Trials &trials);
 
 std::string describeSuggestions(const Suggestions &suggestions, const PlannedDevice &device);

@@ -23,6 +23,8 @@ std::string TrialOption::text() const {
     return "--precision " + value;
   case Prefer:
     return "--prefer " + value;
+  case Memory:
+    return "--memory " + value;
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -37,6 +39,9 @@ void TrialOption::applyTo(CommandOptions &options) const {
     return;
   case Prefer:
     options.prefer = value;
+    return;
+  case Memory:
+    options.memory.memory = value;
     return;
   }
 }
@@ -85,11 +90,21 @@ static std::string computeTypeOf(ModuleOp module) {
 
 Trials::Trials(ModuleOp module, const CommandOptions &options, PlannedDevice device)
     : context(*module.getContext()), base(options), place(std::move(device)), compiledFor(Target::of(module)),
-      type(computeTypeOf(module)) {
-  base.isTrial = true;
-  base.input.jsonDiagnostics = false; // messages are captured as text
+      type(computeTypeOf(module)), budget(MemorySettings::of(module).budget) {
+  base.isTrial = base.takesLeast = true; // what is lacking is of interest
+  base.input.jsonDiagnostics = false;    // messages are captured as text
   base.dumpDir = base.report = "";
   base.timing = false;
+}
+
+/// Data in the memory of a host; a GPU has none.
+int64_t Trials::heldBytes() const { return held && !compiledFor.isGpu() ? held->held.bytes.value_or(0) : 0; }
+
+PlannedDevice Trials::device() const {
+  PlannedDevice device = place;
+  if (budget && *budget + heldBytes() < *place.memoryBytes)
+    device.memoryBytes = *budget + heldBytes(), device.name = "the budget of --memory", device.isBudget = true;
+  return device;
 }
 
 CommandOptions Trials::optionsWith(const TrialOptions &changes) const {
@@ -148,7 +163,7 @@ Trial Trials::tryPlan(const CommandOptions &options) {
     return trial;
   }
   if (!held) held = readPlannedData(*manifest, options.data);
-  ProgramPlan plan = planProgram(*manifest, place, held->held);
+  ProgramPlan plan = planProgram(*manifest, device(), held->held);
   trial.fit = plan.fit, trial.countsData = plan.countsData();
   trial.time = PlannedTime(plan.manifest, plan.time).summarize();
   trial.warnings = warningsOf(input);

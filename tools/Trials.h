@@ -11,7 +11,7 @@ namespace tessera {
 
 /// An option that a trial has beside those of the command line, which it overrides.
 struct TrialOption {
-  enum Kind { Set, Precision, Prefer } kind = Set;
+  enum Kind { Set, Precision, Prefer, Memory } kind = Set;
   std::string value; ///< of `--set`: NAME=VALUE
 
   /// As on the command line: `--set d.batch=8`.
@@ -49,8 +49,12 @@ public:
   Trials(mlir::ModuleOp module, const CommandOptions &options, PlannedDevice device);
 
   const CommandOptions &options() const { return base; }
-  const PlannedDevice &device() const { return place; }
-  int64_t limit() const { return *place.memoryBytes; }
+  /// The device, or the budget of `--memory` in its place if that is less.
+  PlannedDevice device() const;
+  /// Bytes that a program may need, with the data that it holds in memory.
+  int64_t limit() const { return *device().memoryBytes; }
+  /// The same without these data, as `--memory` takes it.
+  int64_t limitOfProgram() const { return limit() - heldBytes(); }
   const Target &target() const { return compiledFor; }
   /// The type that the model computes in.
   const std::string &computeType() const { return type; }
@@ -66,6 +70,7 @@ public:
 
 private:
   CommandOptions optionsWith(const TrialOptions &changes) const;
+  int64_t heldBytes() const;
   Trial tryPlan(const CommandOptions &options);
 
   mlir::MLIRContext &context;
@@ -73,6 +78,7 @@ private:
   PlannedDevice place;
   Target compiledFor;
   std::string type;
+  std::optional<int64_t> budget;      ///< of `--memory`
   std::optional<PlannedData> held;    ///< read once: what is held in memory does not depend on sizes
   std::map<std::string, Trial> plans; ///< by the text of the options
 };

@@ -176,6 +176,8 @@ static int run(int argc, char **argv) {
         return llvm::StringRef(text).contains_insensitive("nan") ? "must be a number" : "";
       });
   plan->add_flag("--json", options.json, "print the plan as one JSON object");
+  plan->add_flag("--values", options.listsValues,
+                 "list the values that layers save or recompute, and what the alternative costs");
   CLI::Option *largest =
       plan->add_option("--largest", options.largest, "print the largest batch, or length of a row, that fits instead")
           ->check(CLI::IsMember({"batch", "seq"}));

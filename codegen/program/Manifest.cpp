@@ -6,6 +6,7 @@
 
 #include "codegen/program/Manifest.h"
 #include "codegen/program/CallTraceWriter.h"
+#include "codegen/program/MemoryPlanWriter.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
@@ -218,18 +219,11 @@ void ManifestWriter::writeCalls(const CallCounts &calls) {
   });
 }
 
-/// To six digits, so that the last bits of the host's arithmetic do not show.
-static double rounded(double seconds) {
-  double value = 0;
-  StringRef(llvm::formatv("{0:e5}", seconds).str()).getAsDouble(value);
-  return value;
-}
-
 /// What the model of costs knows of a call.
 void ManifestWriter::writeCost(CallKind kind, uint32_t number) {
   const CallCost *cost = summary.costs->meanOf(kind, number);
   if (!cost) return;
-  json.attribute("seconds", rounded(cost->seconds));
+  json.attribute("seconds", sixDigits(cost->seconds));
   json.attributeBegin("work");
   cost->work.write(json);
   json.attributeEnd();
@@ -314,7 +308,7 @@ void ManifestWriter::writeTimeline(const MemoryTimeline &timeline) {
           if (moment.pass != StepPass::Forward) json.attribute("pass", stringifyStepPass(moment.pass));
           if (moment.call >= 0) json.attribute("call", moment.call);
           if (const CallCost *cost = summary.costs->costOf(moment.first))
-            json.attribute("seconds", rounded(cost->seconds));
+            json.attribute("seconds", sixDigits(cost->seconds));
           if (moment.iterations == 0) return;
           json.attribute("repeat", moment.iterations);
           json.attribute("end", moment.end);
@@ -362,13 +356,13 @@ void ManifestWriter::writePlan() {
 
 void ManifestWriter::writePredictedParts(bool isStep, const EntryCost &entry) {
   if (entry.peak > 0) {
-    json.attribute("flops", rounded(entry.flops));
+    json.attribute("flops", sixDigits(entry.flops));
     json.attribute("type", tessera::elementTypeName(entry.type));
-    json.attribute("peak", rounded(entry.peak));
+    json.attribute("peak", sixDigits(entry.peak));
   }
   if (isStep)
     json.attributeObject("passes", [&] {
-      for (auto [pass, seconds] : entry.passes) json.attribute(stringifyStepPass(pass), rounded(seconds));
+      for (auto [pass, seconds] : entry.passes) json.attribute(stringifyStepPass(pass), sixDigits(seconds));
     });
   json.attributeArray("repeats", [&] {
     for (const LoopCost &loop : entry.loops)
@@ -377,7 +371,7 @@ void ManifestWriter::writePredictedParts(bool isStep, const EntryCost &entry) {
         json.attribute("iterations", loop.iterations);
         if (loop.depth > 0) json.attribute("depth", loop.depth);
         if (isStep && loop.pass != StepPass::Forward) json.attribute("pass", stringifyStepPass(loop.pass));
-        json.attribute("seconds", rounded(loop.seconds));
+        json.attribute("seconds", sixDigits(loop.seconds));
       });
   });
 }
@@ -389,9 +383,9 @@ void ManifestWriter::writePredicted() {
     json.attributeObject("entries", [&] {
       for (const auto &[name, entry] : summary.costs->getEntries())
         json.attributeObject(name, [&] {
-          json.attribute("seconds", rounded(entry.seconds));
-          json.attribute("least", rounded(model.leastOf(entry.seconds, entry.calls)));
-          json.attribute("most", rounded(model.mostOf(entry.seconds)));
+          json.attribute("seconds", sixDigits(entry.seconds));
+          json.attribute("least", sixDigits(model.leastOf(entry.seconds, entry.calls)));
+          json.attribute("most", sixDigits(model.mostOf(entry.seconds)));
           writePredictedParts(name == "step", entry);
         });
     });
@@ -417,6 +411,7 @@ void ManifestWriter::write() {
       for (auto [number, entry] : llvm::enumerate(summary.gemms->getEntries())) writeGemm(entry, number);
     });
     writePredicted();
+    writeMemoryPlan(module, summary.arenaBytes, json);
     for (StringRef key : {attrs::data, attrs::settings})
       if (Attribute attr = module->getAttr(key)) {
         json.attributeBegin(key.substr(StringRef("tsr.").size()));

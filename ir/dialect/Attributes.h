@@ -31,6 +31,8 @@ inline constexpr llvm::StringLiteral remat = "tsr.remat";         ///< what is r
 inline constexpr llvm::StringLiteral save = "tsr.save";           ///< patterns of the values that are saved
 inline constexpr llvm::StringLiteral recompute = "tsr.recompute"; ///< patterns of those that are recomputed
 inline constexpr llvm::StringLiteral frontier = "tsr.frontier";   ///< memory against time: array of dictionaries
+/// What layers save and recompute: array of dictionaries (passes/rematerialize/LayerValues.h).
+inline constexpr llvm::StringLiteral layerValues = "tsr.layer_values";
 /// Why a phase cannot do what the user asked for: with it, the failure of a phase is no defect of the compiler.
 inline constexpr llvm::StringLiteral problem = "tsr.problem";
 inline constexpr llvm::StringLiteral arena = "tsr.arena"; ///< bytes of the arena, after `schedule`

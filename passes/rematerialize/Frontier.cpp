@@ -46,6 +46,13 @@ std::vector<std::pair<RepeatOp, RepeatOp>> tessera::allLayerPairs(func::FuncOp f
   return pairs;
 }
 
+int64_t tessera::timesRun(Block *block) {
+  int64_t times = 1;
+  for (auto repeat = dyn_cast<RepeatOp>(block->getParentOp()); repeat; repeat = repeat->getParentOfType<RepeatOp>())
+    times *= repeat.getAxis().getSize();
+  return times;
+}
+
 void tessera::applyPlan(func::FuncOp function, const RecomputePlan &plan) {
   auto blocks = stepBlocks(function);
   for (auto [block, units] : llvm::zip(blocks, plan.blocks))
@@ -150,20 +157,6 @@ static std::vector<Stage> stagesOf(Block &block, const OpTimes &times) {
   return stages;
 }
 
-RecomputePlan tessera::uniformPlan(func::FuncOp step, PinPatterns &pins, const OpTimes &times, bool usesSegments) {
-  RecomputePlan plan;
-  for (auto [forward, backward] : allLayerPairs(step)) {
-    LayerPair pair(forward, backward);
-    std::vector<Policy> hull = hullOf(findPolicies(pair, pins.pinsOf(pair), times));
-    int64_t layers = layersOf(pair), each = std::max<int64_t>(1, std::llround(std::sqrt(layers)));
-    if (usesSegments && layers > 2)
-      plan.pairs.push_back(segmentStage(layers, each, hull.back(), 0, 0).spans);
-    else
-      plan.pairs.push_back({spanOf(layers, hull.back())});
-  }
-  return plan;
-}
-
 //===----------------------------------------------------------------------===//
 // 2. Path
 //===----------------------------------------------------------------------===//
@@ -213,6 +206,7 @@ static std::vector<PlannedStages> pathThrough(ArrayRef<std::vector<Stage>> all, 
 
 /// The buffers of a step with a plan; none if its storage cannot be planned.
 static std::optional<SmallVector<Lifetime>> lifetimesWith(func::FuncOp step, const RecomputePlan &plan) {
+  ScopedDiagnosticHandler silent(step.getContext(), [](Diagnostic &) { return success(); });
   OpBuilder builder(step);
   auto trial = cast<func::FuncOp>(builder.clone(*step));
   trial.setName("step.trial");
@@ -223,6 +217,14 @@ static std::optional<SmallVector<Lifetime>> lifetimesWith(func::FuncOp step, con
   if (succeeded(storage)) lifetimes = storage->lifetimes();
   trial.erase();
   return lifetimes;
+}
+
+FrontierPoint tessera::measure(func::FuncOp step, RecomputePlan plan, double seconds) {
+  constexpr int64_t tooLarge = int64_t(1) << 60; // without a plan of storage
+  FrontierPoint point{std::move(plan), seconds, tooLarge, tooLarge};
+  if (std::optional<SmallVector<Lifetime>> lifetimes = lifetimesWith(step, point.plan))
+    point.bytes = packBuffers(*lifetimes).bytes, point.live = liveBytesBound(*lifetimes);
+  return point;
 }
 
 /// The plans of every `stride`th stage of a path, with their memory. Packing takes most of the time, and needs no IR: it
@@ -245,11 +247,15 @@ static std::deque<FrontierPoint> evaluate(func::FuncOp step, std::vector<Planned
 
 std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns &pins, const OpTimes &times) {
   std::vector<std::vector<Stage>> stages;
-  for (Block *block : stepBlocks(step)) stages.push_back(stagesOf(*block, times));
+  auto addStages = [&](std::vector<Stage> found, Block *block) {
+    for (Stage &stage : found) stage.seconds *= static_cast<double>(timesRun(block));
+    stages.push_back(std::move(found));
+  };
+  for (Block *block : stepBlocks(step)) addStages(stagesOf(*block, times), block);
   size_t blocks = stages.size();
   for (auto [forward, backward] : allLayerPairs(step)) {
     LayerPair pair(forward, backward);
-    stages.push_back(stagesOf(pair, pins.pinsOf(pair), times));
+    addStages(stagesOf(pair, pins.pinsOf(pair), times), forward->getBlock());
   }
   std::vector<PlannedStages> path = pathThrough(stages, blocks);
   llvm::stable_sort(path, [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
@@ -258,4 +264,23 @@ std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns 
   for (FrontierPoint &point : evaluate(step, std::move(path), stride))
     if (frontier.empty() || point.bytes < frontier.back().bytes) frontier.push_back(std::move(point));
   return frontier;
+}
+
+FrontierPoint tessera::findUniform(func::FuncOp step, PinPatterns &pins, const OpTimes &times, bool usesSegments) {
+  RecomputePlan plan;
+  double seconds = 0;
+  for (auto [forward, backward] : allLayerPairs(step)) {
+    LayerPair pair(forward, backward);
+    std::vector<Policy> hull = hullOf(findPolicies(pair, pins.pinsOf(pair), times));
+    int64_t layers = layersOf(pair), each = std::max<int64_t>(1, std::llround(std::sqrt(layers)));
+    double layerSeconds = times.secondsOf(forward) / static_cast<double>(layers);
+    Stage stage;
+    if (usesSegments && layers > 2)
+      stage = segmentStage(layers, each, hull.back(), layerSeconds, 0);
+    else
+      stage.spans = {spanOf(layers, hull.back())}, stage.seconds = static_cast<double>(layers) * hull.back().seconds;
+    seconds += stage.seconds * static_cast<double>(timesRun(forward->getBlock()));
+    plan.pairs.push_back(std::move(stage.spans));
+  }
+  return measure(step, std::move(plan), seconds);
 }

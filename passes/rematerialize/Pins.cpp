@@ -13,10 +13,7 @@ std::vector<std::string> PinPatterns::namesOf(const RecomputeUnit &unit) const {
     if (!name.empty() && !llvm::is_contained(found, name)) found.push_back(name.str());
   };
   for (Operation *op : unit.ops) {
-    for (Value result : op->getResults()) {
-      std::string name = names.nameOf(result);
-      add(StringRef(name).rsplit(' ').first);
-    }
+    for (Value result : op->getResults()) add(pathOf(nameOf(result)));
     add(userName(op));
   }
   return found;

@@ -19,6 +19,11 @@ public:
 
   Pins pinsOf(const LayerPair &pair);
 
+  /// "h.mlp.up out", as plans list a value.
+  std::string nameOf(mlir::Value value) const { return names.nameOf(value); }
+  /// `h.mlp.up`: what patterns match of that.
+  static std::string pathOf(llvm::StringRef name) { return name.rsplit(' ').first.str(); }
+
   /// Patterns that matched no unit so far.
   std::vector<std::string> unmatched() const;
   /// A unit that one pattern saves and another one recomputes, as a message; empty if there is none.

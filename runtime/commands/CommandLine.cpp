@@ -5,6 +5,7 @@
 #include "runtime/commands/Options.h"
 #include "runtime/machine/LoadedProgram.h"
 #include "runtime/machine/StepAllocator.h"
+#include "runtime/train/MemoryNeeds.h"
 #include "runtime/train/Signals.h"
 #include "runtime/weights/WeightMap.h"
 
@@ -278,6 +279,7 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
   checkWeightOptions(options, app.got_subcommand("train"));
   if (!app.got_subcommand("train")) releaseSaveRequests();
   LoadedProgram program(std::move(payload), programFile);
+  program.adviseOnMemory([&program](int64_t available) { return memoryAdvice(program.manifest(), available); });
   ExitStatus code = runCommand(app.get_subcommands()[0]->get_name(), program, options);
   return static_cast<int>(code);
 }

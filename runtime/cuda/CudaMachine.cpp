@@ -124,6 +124,7 @@ private:
 
   const Driver &driver = Driver::get();
   const Manifest &manifest;
+  MemoryAdvice advice;
   Device device;
   Stream stream = nullptr;
   DevicePointer arena = 0;
@@ -144,7 +145,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
-    : manifest(manifest), mirror(manifest.arena.bytes) {
+    : manifest(manifest), advice(options.advice), mirror(manifest.arena.bytes) {
   switches = {isSet("TESSERA_CUDA_EAGER"), isSet("TESSERA_CUDA_IN_ORDER")};
   openDevice();
   allocateArena();
@@ -209,10 +210,12 @@ void CudaMachine::openDevice() {
 void CudaMachine::requireFree(size_t needed) const {
   size_t free = 0, total = 0;
   driver.check(driver.memGetInfo(&free, &total), "the GPU's memory");
+  int64_t held = arena ? manifest.arena.bytes : 0; // already
   if (needed > free)
-    fail("the program needs {} bytes of {}'s memory, of which {} of {} are free; compile it with a smaller batch, or "
-         "end other processes that use the GPU",
-         needed, device.name, free, total);
+    fail("the program needs {} bytes of {}'s memory, of which {} of {} are free; end other processes that use the "
+         "GPU, or {}",
+         needed, device.name, free, total,
+         advice ? advice(static_cast<int64_t>(free) + held) : "compile with a smaller batch");
 }
 
 void CudaMachine::allocateArena() {

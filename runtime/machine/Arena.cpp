@@ -3,7 +3,6 @@
 #include "runtime/machine/Arena.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/machine/MachineMemory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,12 +17,13 @@ static void touchPages(void *const *args, int64_t begin, int64_t end, void *) {
   for (int64_t page = begin; page < end; ++page) memory[page * pageBytes] = 0;
 }
 
-Arena::Arena(int64_t wanted, Threads &threads) : bytes(std::max<int64_t>(wanted, 1)) {
+Arena::Arena(int64_t wanted, Threads &threads, const MemoryAdvice &advice) : bytes(std::max<int64_t>(wanted, 1)) {
   AvailableMemory available = availableMemory();
   if (bytes > available.bytes)
     fail("not enough memory: the program needs {} ({} bytes), {} has {} left ({} bytes); "
-         "free memory, or compile with a smaller batch",
-         formatBytes(bytes), bytes, available.limit, formatBytes(available.bytes), available.bytes);
+         "free memory, or {}",
+         formatBytes(bytes), bytes, available.limit, formatBytes(available.bytes), available.bytes,
+         advice ? advice(available.bytes) : "compile with a smaller batch");
   void *block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block == MAP_FAILED)
     fail("cannot allocate {} ({} bytes): {}; lift the limit on memory (ulimit -v), or compile with a smaller batch",

@@ -3,6 +3,7 @@
 #ifndef TESSERA_RUNTIME_MACHINE_ARENA_H
 #define TESSERA_RUNTIME_MACHINE_ARENA_H
 
+#include "runtime/machine/MachineMemory.h"
 #include "runtime/machine/Threads.h"
 
 #include <cstddef>
@@ -13,8 +14,8 @@ namespace tessera::runtime {
 class Arena {
 public:
   /// Compares `bytes` with what the machine and the cgroup have available before it touches anything. Throws an Error
-  /// with both figures.
-  Arena(int64_t bytes, Threads &threads);
+  /// with both figures, and the advice if there is any.
+  Arena(int64_t bytes, Threads &threads, const MemoryAdvice &advice = {});
   ~Arena();
   Arena(const Arena &) = delete;
   Arena &operator=(const Arena &) = delete;

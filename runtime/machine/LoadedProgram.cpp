@@ -51,7 +51,7 @@ int LoadedProgram::threadCount(int wanted) const {
 
 void LoadedProgram::start(int threads, bool bind) {
   mapCode();
-  MachineOptions options{threadCount(threads), bind, ""};
+  MachineOptions options{threadCount(threads), bind, memoryAdvice, ""};
   std::error_code error;
   if (std::filesystem::path own = std::filesystem::canonical(file, error); !file.empty() && !error)
     options.gemmChoices = own.string() + ".gemms.json";

@@ -29,6 +29,9 @@ public:
   /// Hash of code and manifest.
   const std::string &hash() const { return payloadHash; }
 
+  /// What `start` says if there is too little memory.
+  void adviseOnMemory(MemoryAdvice advice) { memoryAdvice = std::move(advice); }
+
   /// Maps the code and allocates the arena. On a CPU it starts `threads` threads (0: as many as the program was
   /// compiled for, or as there are cores), each pinned to a core if `bind`.
   void start(int threads, bool bind = false);
@@ -89,6 +92,7 @@ private:
   std::string file;
   Manifest description;
   std::string payloadHash, object;
+  MemoryAdvice memoryAdvice;
   int codeFile = -1;
   void *library = nullptr;
   std::map<std::string, TsrEntry> entries;

@@ -5,6 +5,7 @@
 
 #include "runtime/Abi.h"
 #include "runtime/machine/MachineLimits.h"
+#include "runtime/machine/MachineMemory.h"
 #include "runtime/program/Manifest.h"
 #include "runtime/program/Profile.h"
 
@@ -60,6 +61,7 @@ public:
 struct MachineOptions {
   int threads = 1;
   bool bind = false;       ///< pin each thread to a core
+  MemoryAdvice advice;     ///< if there is too little memory; may be empty
   std::string gemmChoices; ///< of a GPU: the file that records the fastest algorithms; empty: no search
 };
 

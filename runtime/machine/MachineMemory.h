@@ -4,6 +4,7 @@
 #define TESSERA_RUNTIME_MACHINE_MACHINEMEMORY_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace tessera::runtime {
@@ -13,6 +14,9 @@ struct AvailableMemory {
   int64_t bytes = 0;
   std::string limit; ///< "the machine" or "the cgroup /sys/fs/cgroup/..."
 };
+
+/// What to do about a program that needs more than the `available` bytes, as the end of a message: "compile with …".
+using MemoryAdvice = std::function<std::string(int64_t available)>;
 
 AvailableMemory availableMemory();
 /// The same as if nothing were in use: all memory of the machine, or what its cgroup may have.

@@ -384,6 +384,7 @@ static Manifest readManifest(const Json &json) {
   manifest.settings = json.value("settings", Json::object());
   manifest.source = json.value("source", Json());
   if (json.contains("predicted")) manifest.predicted = readPredictedTimes(json["predicted"]);
+  if (json.contains("memory")) manifest.memory = readMemorySpec(json["memory"], where);
   if (json.contains("plan") && json["plan"].is_object()) readPlan(json["plan"], manifest);
   return manifest;
 }
@@ -403,8 +404,10 @@ int64_t Manifest::parameters() const {
 
 Manifest parseManifest(const std::string &text) {
   try {
-    Manifest manifest = readManifest(parseJson(text, where, 0, deepestManifest));
+    Json json = parseJson(text, where, 0, deepestManifest);
+    Manifest manifest = readManifest(json);
     manifest.textBytes = static_cast<int64_t>(text.size());
+    if (json.contains("memory")) manifest.textBytes -= static_cast<int64_t>(dumpJson(json["memory"]).size());
     return manifest;
   } catch (const Json::exception &e) {
     fail("{}: {}", where, reasonOf(e));

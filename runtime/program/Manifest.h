@@ -12,6 +12,7 @@
 #include "runtime/base/Json.h"
 #include "runtime/program/CallTrace.h"
 #include "runtime/program/GemmSpec.h"
+#include "runtime/program/MemoryPlan.h"
 
 #include <map>
 #include <optional>
@@ -194,8 +195,10 @@ struct Manifest {
   std::vector<BufferSpec> buffers;
   std::vector<KernelSpec> kernels; ///< in the order of the code's kernel table
   PredictedTimes predicted;
-  Json source;           ///< what it was compiled from (docs/manifest.md); null: not recorded
-  int64_t textBytes = 0; ///< of the manifest's text
+  MemorySpec memory;
+  Json source; ///< what it was compiled from (docs/manifest.md); null: not recorded
+  /// Of the manifest's text without `memory`: whether a program fits must not depend on what is said of other plans.
+  int64_t textBytes = 0;
 
   /// The entry function. Throws an Error if the program was compiled without it.
   const EntryFunction &entry(const std::string &name) const;

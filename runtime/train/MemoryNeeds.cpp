@@ -4,9 +4,12 @@
 
 #include "runtime/base/DurableFile.h"
 #include "runtime/cuda/Transfers.h"
+#include "runtime/machine/MachineMemory.h"
 #include "runtime/machine/StepAllocator.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace tessera::runtime {
 
@@ -100,6 +103,63 @@ MemoryNeeds deviceMemory(const Manifest &manifest) {
   // Without this memory the program starts nevertheless, and runs what the library suggests first.
   needs.lines.push_back({"  search for algorithms", searchBytes(manifest), "on the first run, if it is free", true});
   return needs;
+}
+
+int64_t programBytes(const Manifest &manifest) {
+  return manifest.isForGpu() ? deviceMemory(manifest).total() : hostMemory(manifest, {0, ""}).total();
+}
+
+static int64_t programBytesWith(const Manifest &manifest, const MemoryPlan &plan) {
+  const MemoryPlan *own = manifest.memory.chosen();
+  int64_t bytes = programBytes(manifest) - manifest.arena.bytes + plan.arenaBytes;
+  // What is computed twice is described twice.
+  bool isLonger = own && plan.seconds > own->seconds && !manifest.isForGpu();
+  return isLonger ? bytes + bytesForManifestByte * manifest.textBytes / 2 : bytes;
+}
+
+std::vector<PlanMemory> plansByMemory(const Manifest &manifest) {
+  std::vector<PlanMemory> plans;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const MemoryPlan &plan : manifest.memory.frontier) {
+    int64_t bytes = programBytesWith(manifest, plan);
+    if (bytes >= least && !plan.isChosen) continue;
+    least = std::min(least, bytes);
+    plans.push_back({&plan, bytes});
+  }
+  return plans;
+}
+
+static std::string amountOf(int64_t bytes, double (*round)(double)) {
+  static constexpr std::pair<const char *, int> units[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
+  for (auto [name, shift] : units) {
+    double amount = static_cast<double>(bytes) / static_cast<double>(int64_t(1) << shift);
+    if (amount < 1 && shift > 10) continue;
+    double digits = amount < 10 ? 100 : amount < 100 ? 10 : 1;
+    return fmt::format("{:g}{}", round(amount * digits) / digits, name);
+  }
+  return "";
+}
+
+std::string memoryAmount(int64_t bytes) { return amountOf(bytes, std::ceil); }
+std::string memoryWithin(int64_t bytes) { return amountOf(bytes, std::floor); }
+
+std::string memoryAdvice(const Manifest &manifest, int64_t available) {
+  constexpr const char *smaller = "compile with a smaller batch";
+  std::vector<PlanMemory> plans = plansByMemory(manifest);
+  int64_t own = programBytes(manifest);
+  if (plans.empty() || plans.back().bytes >= own) return smaller;
+  if (manifest.isForGpu()) available += contextBytes(manifest); // of the driver, which has it
+  for (auto [plan, bytes] : plans) {
+    if (bytes > available || bytes >= own) continue;
+    const MemoryPlan *chosen = manifest.memory.chosen();
+    const PredictedEntry *step = manifest.predicted.entry("step");
+    std::string longer;
+    if (chosen && step && step->seconds > 0)
+      longer =
+          fmt::format(" (a step takes about {:.1f} % longer)", 100 * (plan->seconds - chosen->seconds) / step->seconds);
+    return fmt::format("compile with --memory={}{}", memoryAmount(bytes), longer);
+  }
+  return fmt::format("{}; with --memory it takes {} at least", smaller, formatBytes(plans.back().bytes));
 }
 
 DiskNeeds checkpointNeeds(const Manifest &manifest) {

@@ -44,6 +44,28 @@ MemoryNeeds deviceMemory(const Manifest &manifest);
 /// an estimate. A program that starts checks the free memory after these allocations.
 int64_t contextBytes(const Manifest &manifest);
 
+/// Bytes that a program takes in all, without training data that it holds in memory: of a GPU, or of the host. That is
+/// what `--memory` limits.
+int64_t programBytes(const Manifest &manifest);
+
+/// What a program would take in all if it were compiled with a plan of its frontier: at most about this.
+struct PlanMemory {
+  const MemoryPlan *plan = nullptr;
+  int64_t bytes = 0;
+};
+/// The program's own plan, and those that take less than all faster ones. In small programs the process counts more
+/// than what is recomputed.
+std::vector<PlanMemory> plansByMemory(const Manifest &manifest);
+
+/// Bytes as `--memory` takes them, rounded up: "4.63GiB".
+std::string memoryAmount(int64_t bytes);
+/// The same, rounded down.
+std::string memoryWithin(int64_t bytes);
+
+/// What to compile a program with if only `available` bytes are left for its arena, and, on a host, for the rest of it:
+/// "compile with --memory=4.63GiB (a step takes about 3.1 % longer)", else with what it takes least.
+std::string memoryAdvice(const Manifest &manifest, int64_t available);
+
 /// What a training run takes of the disk: its checkpoints.
 struct DiskNeeds {
   int64_t checkpointBytes = 0; ///< of one

@@ -6,6 +6,7 @@
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "auto", tsr.memory = {arena = 19000}/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=SPANS
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "sqrt"/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=SQRT
 // RUN: tessera-opt %s --tsr-rematerialize=find-frontier=true | FileCheck %s --check-prefix=FRONTIER
+// RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "sqrt"/' %s | tessera-opt --tsr-rematerialize=find-frontier=true | FileCheck %s --check-prefix=UNIFORM
 // Places hold after all of it.
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "layer"/' %s | tessera-opt --tsr-rematerialize --tsr-verify-phase=phase=rematerialize --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s --check-prefix=PLACES
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "sqrt"/' %s | tessera-opt --tsr-rematerialize --tsr-verify-phase=phase=rematerialize --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s --check-prefix=PLACES
@@ -49,7 +50,8 @@
 
 // The first four layers recompute, the last two do not. Draws of the last ones are those of the layers 4 and 5. The gradients of the
 // weights are joined.
-// SPANS: tsr.frontier = [{arena = 25600 : i64, live = 25600 : i64, seconds = 0.000000e+00 : f64}, {{.*}}{arena = 18752 : i64, chosen,
+// SPANS: tsr.frontier = [{arena = 25600 : i64, live = 25600 : i64, seconds = 0.000000e+00 : f64, what = "nothing"}, {{.*}}{arena = 18752 : i64, chosen,
+// SPANS-SAME: alternative = {bytes = -4096 : i64, {{.*}} path = "h.up", recomputed = 4 : i64, saved = 2 : i64}]
 // SPANS: %[[DOWN4:.*]] = tsr.slice %arg1 layer from 4
 // SPANS: %[[UP4:.*]] = tsr.slice %arg0 layer from 4
 // SPANS: %[[DOWN0:.*]] = tsr.slice %arg1 layer from 0
@@ -95,8 +97,18 @@
 // WITHIN: tsr.arena = 18688
 
 // Plans are listed without a budget too; the first one is taken.
-// FRONTIER: tsr.frontier = [{arena = 25600 : i64, chosen, live = 25600 : i64, seconds = 0.000000e+00 : f64}, {{.*}}, {arena = 16000 : i64, live
+// FRONTIER: tsr.frontier = [{arena = 25600 : i64, chosen, live = 25600 : i64, seconds = 0.000000e+00 : f64, what = "nothing"}, {{.*}}, {arena = 16000 : i64, live
+// What they recompute is said in words, and what layers save by value: `up` can be recomputed from what is dropped out of, which is saved.
+// FRONTIER-SAME: what = "layer x 6: 1 of 3 ops"}]
+// FRONTIER-SAME: tsr.layer_values = [{alternative = {bytes = 0 : i64, seconds = {{[0-9.E-]+}} : f64}, axis = "layer", bytes = 6144 : i64, layers = 6 : i64, name = "h.dropout mul", path = "h.dropout", recomputed = 0 : i64, saved = 6 : i64},
+// FRONTIER-SAME: {alternative = {bytes = -12288 : i64, {{.*}} name = "h.up reduce", path = "h.up", recomputed = 0 : i64, saved = 6 : i64}]
 // FRONTIER-NOT: recompute of
+
+// A plan that was asked for is listed among the others, wherever it is. Of what segments recompute no single value has an alternative;
+// the input of each segment is saved.
+// UNIFORM: chosen, {{[^{]*}} what = "layer x 6: 3 segments of 2, 1 of 3 ops"}
+// UNIFORM-SAME: tsr.layer_values = [{axis = "layer", bytes = 6144 : i64, layers = 6 : i64, name = "{{[^"]*}}", recomputed = 0 : i64, saved = 3 : i64}, {axis = "layer",
+// UNIFORM-SAME: path = "h.up", recomputed = 6 : i64, saved = 0 : i64}]
 
 // Six layers: dropout, a matrix product with tanh, another product. The forward pass saves what is dropped out and what tanh reads.
 module attributes {tsr.axes = ["layer", "batch", "embed", "ff"], tsr.phase = "tile"} {

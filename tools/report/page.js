@@ -123,6 +123,7 @@ showHead(section('head'));
 if (manifest) {
   showChoice(section('choice'));
   showMemory(section('memory'));
+  showPlans(section('plans'));
   showCosts(section('costs'));
   showModel(section('model'));
 }
