@@ -4,7 +4,8 @@
 // 2. Choose one: the first that fits into the arena, or what the user asked for.
 // 3. Fuse GEMMs as `schedule` would without recomputation, so that none is computed with others in one plan and alone
 //    in another, which may add in another order.
-// 4. Rewrite `step`, and record the plans in the module.
+// 4. Compare it with the least time that any plan needs (`TimeBound`).
+// 5. Rewrite `step`, and record the plans in the module.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,9 @@
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/memory/PlanStorage.h"
 #include "passes/rematerialize/Frontier.h"
+#include "passes/rematerialize/TimeBound.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 namespace tessera {
 #define GEN_PASS_DEF_REMATERIALIZEPASS
@@ -32,6 +35,7 @@ struct RematerializePass : tessera::impl::RematerializePassBase<RematerializePas
   void runOnOperation() override;
   LogicalResult checkPins(const PinPatterns &pins);
   void recordFrontier(ArrayRef<FrontierPoint> frontier, size_t chosen);
+  void recordTimes(double seconds, double bound, double step);
 };
 } // namespace
 
@@ -70,6 +74,15 @@ void RematerializePass::recordFrontier(ArrayRef<FrontierPoint> frontier, size_t 
   getOperation()->setAttr(attrs::frontier, builder.getArrayAttr(points));
 }
 
+/// As `tsr.recomputation`.
+void RematerializePass::recordTimes(double seconds, double bound, double step) {
+  Builder builder(&getContext());
+  SmallVector<NamedAttribute> fields{builder.getNamedAttr("seconds", builder.getF64FloatAttr(std::max(0.0, seconds))),
+                                     builder.getNamedAttr("step", builder.getF64FloatAttr(step))};
+  if (std::isfinite(bound)) fields.push_back(builder.getNamedAttr("bound", builder.getF64FloatAttr(std::max(0.0, bound))));
+  getOperation()->setAttr(attrs::recomputation, builder.getDictionaryAttr(fields));
+}
+
 /// Kernels that lost results are other kernels.
 static void renameKernels(ModuleOp module) {
   KernelNames names;
@@ -104,6 +117,11 @@ void RematerializePass::runOnOperation() {
   int64_t room = settings.arena.value_or(std::numeric_limits<int64_t>::max()) - stateBytes(module);
   if (mode == RematMode::Auto)
     while (chosen + 1 < frontier.size() && frontier[chosen].bytes > room) ++chosen;
+  if (settings.arena) {
+    double bound = TimeBound(step, pins, times).secondsWithin(room), whole = 0;
+    for (Operation &op : step.getBody().front()) whole += times.secondsOf(&op);
+    recordTimes(frontier[chosen].seconds, bound, whole);
+  }
   applyPlan(step, frontier[chosen].plan);
   renameKernels(module);
   recordFrontier(frontier, chosen);

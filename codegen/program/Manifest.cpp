@@ -128,6 +128,11 @@ void ManifestWriter::writeArena() {
   json.attributeObject("arena", [&] {
     json.attribute("bytes", summary.arenaBytes);
     if (summary.arenaBound) json.attribute("bound", *summary.arenaBound);
+    if (auto times = module->getAttrOfType<DictionaryAttr>(attrs::recomputation)) {
+      json.attributeBegin("recomputation");
+      writeAttr(times);
+      json.attributeEnd();
+    }
     json.attributeObject("workspace", [&] {
       json.attribute("offset", summary.workspaceOffset);
       json.attribute("bytes", summary.gemms->workspaceBytes());

@@ -1,7 +1,7 @@
 //===- Frontier.cpp - memory against time ---------------------------------===//
 //
-// 1. For each pair of repeats, stages: ways to divide its layers, each with less memory and more time than the one
-//    before. Between two neighbours on the hull of policies, more and more layers get the leaner one. Then come
+// 1. For each pair of repeats, stages: each with less memory and more time than the one before. All layers have one
+//    policy; or between two neighbours on the hull of policies, more and more layers get the leaner one. Then come
 //    segments.
 // 2. A path through the stages of all pairs: the step that saves most bytes for its time is the next one.
 // 3. Each plan on the path is applied to a copy of the function, and the copy's storage is planned.
@@ -11,6 +11,7 @@
 #include "passes/rematerialize/Frontier.h"
 #include "ir/dialect/Attributes.h"
 #include "passes/memory/PlanStorage.h"
+#include "passes/rematerialize/CertainMoments.h"
 #include "passes/rematerialize/Policies.h"
 #include "passes/rematerialize/Positions.h"
 #include <cmath>
@@ -42,6 +43,13 @@ std::vector<std::pair<RepeatOp, RepeatOp>> tessera::allLayerPairs(func::FuncOp f
   std::vector<std::pair<RepeatOp, RepeatOp>> pairs;
   for (Block *block : stepBlocks(function)) llvm::append_range(pairs, findLayerPairs(*block));
   return pairs;
+}
+
+int64_t tessera::timesRun(Block *block) {
+  int64_t times = 1;
+  for (auto repeat = dyn_cast<RepeatOp>(block->getParentOp()); repeat; repeat = repeat->getParentOfType<RepeatOp>())
+    times *= repeat.getAxis().getSize();
+  return times;
 }
 
 void tessera::applyPlan(func::FuncOp function, const RecomputePlan &plan) {
@@ -83,15 +91,25 @@ static SmallVector<int64_t> samples(int64_t most) {
   return numbers;
 }
 
+static Stage stageOf(const LayerPair &pair, const Policy &policy) {
+  auto layers = static_cast<double>(layersOf(pair));
+  Stage stage;
+  stage.spans.push_back(spanOf(layersOf(pair), policy));
+  stage.seconds = layers * policy.seconds, stage.bytes = layers * static_cast<double>(policy.bytes);
+  return stage;
+}
+
 /// The first layers recompute more: what the last ones saved is free again when the backward pass reaches the first.
-static void addDivisions(const Policy &from, const Policy &to, int64_t layers, std::vector<Stage> &stages) {
+static void addDivisions(const LayerPair &pair, const Policy &from, const Policy &to, std::vector<Stage> &stages) {
+  int64_t layers = layersOf(pair);
+  auto joined = static_cast<double>(joinedBytes(pair));
   for (int64_t lean : samples(layers)) {
+    if (lean == layers) continue;
     Stage stage;
-    stage.spans.push_back(spanOf(lean, to));
-    if (lean < layers) stage.spans.push_back(spanOf(layers - lean, from));
+    stage.spans = {spanOf(lean, to), spanOf(layers - lean, from)};
     auto leanPart = static_cast<double>(lean), rest = static_cast<double>(layers - lean);
     stage.seconds = leanPart * to.seconds + rest * from.seconds;
-    stage.bytes = leanPart * static_cast<double>(to.bytes) + rest * static_cast<double>(from.bytes);
+    stage.bytes = leanPart * static_cast<double>(to.bytes) + rest * static_cast<double>(from.bytes) + joined;
     stages.push_back(std::move(stage));
   }
 }
@@ -126,13 +144,15 @@ static void addSegments(const LayerPair &pair, ArrayRef<Policy> hull, const OpTi
 }
 
 static std::vector<Stage> stagesOf(const LayerPair &pair, const Pins &pins, const OpTimes &times) {
-  std::vector<Policy> hull = hullOf(findPolicies(pair, pins, times));
-  int64_t layers = layersOf(pair);
-  std::vector<Stage> stages(1);
-  if (hull.front().recomputed.any()) stages.front().spans.push_back(spanOf(layers, hull.front()));
-  stages.front().seconds = static_cast<double>(layers) * hull.front().seconds;
-  stages.front().bytes = static_cast<double>(layers * hull.front().bytes);
-  for (size_t i = 1; i < hull.size(); ++i) addDivisions(hull[i - 1], hull[i], layers, stages);
+  std::vector<Policy> policies = findPolicies(pair, pins, times), hull = hullOf(policies);
+  std::vector<Stage> found;
+  for (const Policy &policy : policies) found.push_back(stageOf(pair, policy));
+  for (size_t i = 1; i < hull.size(); ++i) addDivisions(pair, hull[i - 1], hull[i], found);
+  llvm::stable_sort(found, [](const Stage &a, const Stage &b) { return a.seconds < b.seconds; });
+  std::vector<Stage> stages;
+  for (Stage &stage : found)
+    if (stages.empty() || stage.bytes < stages.back().bytes) stages.push_back(std::move(stage));
+  if (hull.front().recomputed.none()) stages.front().spans.clear();
   if (pins.saved.none()) addSegments(pair, hull, times, stages); // segments save no values of layers
   return stages;
 }
@@ -209,13 +229,13 @@ static std::vector<PlannedStages> pathThrough(ArrayRef<std::vector<Stage>> all, 
 // 3. Memory
 //===----------------------------------------------------------------------===//
 
-static FrontierPoint evaluate(func::FuncOp step, PlannedStages planned) {
+FrontierPoint tessera::measure(func::FuncOp step, RecomputePlan plan, double seconds) {
   OpBuilder builder(step);
   auto trial = cast<func::FuncOp>(builder.clone(*step));
   trial.setName("step.trial");
-  applyPlan(trial, planned.plan);
+  applyPlan(trial, plan);
   unsigned copies = 0;
-  FrontierPoint point{std::move(planned.plan), planned.seconds, 0, 0};
+  FrontierPoint point{std::move(plan), seconds, 0, 0};
   if (FailureOr<StoragePlan> storage = planStorage(trial, copies); succeeded(storage)) {
     SmallVector<Lifetime> lifetimes = storage->lifetimes();
     point.bytes = packBuffers(lifetimes).bytes;
@@ -227,18 +247,22 @@ static FrontierPoint evaluate(func::FuncOp step, PlannedStages planned) {
 
 std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns &pins, const OpTimes &times) {
   std::vector<std::vector<Stage>> stages;
-  for (Block *block : stepBlocks(step)) stages.push_back(stagesOf(*block, times));
+  auto addStages = [&](std::vector<Stage> found, Block *block) {
+    for (Stage &stage : found) stage.seconds *= static_cast<double>(timesRun(block));
+    stages.push_back(std::move(found));
+  };
+  for (Block *block : stepBlocks(step)) addStages(stagesOf(*block, times), block);
   size_t blocks = stages.size();
   for (auto [forward, backward] : allLayerPairs(step)) {
     LayerPair pair(forward, backward);
-    stages.push_back(stagesOf(pair, pins.pinsOf(pair), times));
+    addStages(stagesOf(pair, pins.pinsOf(pair), times), forward->getBlock());
   }
   std::vector<PlannedStages> path = pathThrough(stages, blocks);
   llvm::stable_sort(path, [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
   std::vector<FrontierPoint> frontier;
   size_t stride = (path.size() + mostPlans - 1) / mostPlans;
   for (size_t i = 0; i < path.size(); i += stride) {
-    FrontierPoint point = evaluate(step, std::move(path[i]));
+    FrontierPoint point = measure(step, std::move(path[i].plan), path[i].seconds);
     if (frontier.empty() || point.bytes < frontier.back().bytes) frontier.push_back(std::move(point));
   }
   return frontier;

@@ -35,8 +35,14 @@ std::vector<mlir::Block *> stepBlocks(mlir::func::FuncOp function);
 /// All pairs of layers in the body of a function, and in the other blocks.
 std::vector<std::pair<RepeatOp, RepeatOp>> allLayerPairs(mlir::func::FuncOp function);
 
+/// How often a block runs in a step.
+int64_t timesRun(mlir::Block *block);
+
 /// Rewrites a function as planned.
 void applyPlan(mlir::func::FuncOp function, const RecomputePlan &plan);
+
+/// A plan, and the memory that a copy of the step takes with it.
+FrontierPoint measure(mlir::func::FuncOp step, RecomputePlan plan, double seconds);
 
 /// The first point recomputes nothing but what is pinned.
 std::vector<FrontierPoint> findFrontier(mlir::func::FuncOp step, PinPatterns &pins, const OpTimes &times);
