@@ -115,8 +115,7 @@ void RematerializePass::runOnOperation() {
   // If none fits, the one with the least memory: what the program needs in all is known after `schedule`.
   size_t chosen = 0;
   int64_t room = settings.arena.value_or(std::numeric_limits<int64_t>::max()) - stateBytes(module);
-  if (mode == RematMode::Auto)
-    while (chosen + 1 < frontier.size() && frontier[chosen].bytes > room) ++chosen;
+  if (mode == RematMode::Auto) chosen = firstWithin(frontier, room, step);
   if (settings.arena) {
     double bound = TimeBound(step, pins, times).secondsWithin(room), whole = 0;
     for (Operation &op : step.getBody().front()) whole += times.secondsOf(&op);

@@ -10,6 +10,7 @@
 
 #include "passes/rematerialize/Frontier.h"
 #include "ir/dialect/Attributes.h"
+#include "passes/memory/PeakOrder.h"
 #include "passes/memory/PlanStorage.h"
 #include "passes/rematerialize/CertainMoments.h"
 #include "passes/rematerialize/Policies.h"
@@ -22,6 +23,8 @@ using namespace tessera;
 /// Divisions of a stack between two policies, and plans in all.
 static constexpr int64_t mostDivisions = 12;
 static constexpr size_t mostPlans = 96;
+/// Moving ops may save this part of the arena.
+static constexpr int64_t nearDivisor = 16;
 
 static void addBlocks(Block &block, std::vector<Block *> &blocks) {
   blocks.push_back(&block);
@@ -229,7 +232,7 @@ static std::vector<PlannedStages> pathThrough(ArrayRef<std::vector<Stage>> all, 
 // 3. Memory
 //===----------------------------------------------------------------------===//
 
-FrontierPoint tessera::measure(func::FuncOp step, RecomputePlan plan, double seconds) {
+FrontierPoint tessera::measure(func::FuncOp step, RecomputePlan plan, double seconds, bool movesOps) {
   OpBuilder builder(step);
   auto trial = cast<func::FuncOp>(builder.clone(*step));
   trial.setName("step.trial");
@@ -238,11 +241,20 @@ FrontierPoint tessera::measure(func::FuncOp step, RecomputePlan plan, double sec
   FrontierPoint point{std::move(plan), seconds, 0, 0};
   if (FailureOr<StoragePlan> storage = planStorage(trial, copies); succeeded(storage)) {
     SmallVector<Lifetime> lifetimes = storage->lifetimes();
+    if (movesOps && lowerPeak(trial) > 0) lifetimes = StoragePlan(trial).lifetimes();
     point.bytes = packBuffers(lifetimes).bytes;
     point.live = liveBytesBound(lifetimes);
   }
   trial.erase();
   return point;
+}
+
+size_t tessera::firstWithin(ArrayRef<FrontierPoint> frontier, int64_t room, func::FuncOp step) {
+  for (auto [i, point] : llvm::enumerate(frontier)) {
+    bool isNear = point.bytes - point.bytes / nearDivisor <= room;
+    if (point.bytes <= room || (isNear && measure(step, point.plan, point.seconds, true).bytes <= room)) return i;
+  }
+  return frontier.size() - 1;
 }
 
 std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns &pins, const OpTimes &times) {
