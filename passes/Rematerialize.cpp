@@ -74,13 +74,15 @@ void RematerializePass::recordFrontier(ArrayRef<FrontierPoint> frontier, size_t 
   getOperation()->setAttr(attrs::frontier, builder.getArrayAttr(points));
 }
 
-/// As `tsr.recomputation`.
+/// As `tsr.recomputation`. An infinite bound says that no plan fits; nothing is made of that module.
 void RematerializePass::recordTimes(double seconds, double bound, double step) {
   Builder builder(&getContext());
-  SmallVector<NamedAttribute> fields{builder.getNamedAttr("seconds", builder.getF64FloatAttr(std::max(0.0, seconds))),
-                                     builder.getNamedAttr("step", builder.getF64FloatAttr(step))};
-  if (std::isfinite(bound)) fields.push_back(builder.getNamedAttr("bound", builder.getF64FloatAttr(std::max(0.0, bound))));
-  getOperation()->setAttr(attrs::recomputation, builder.getDictionaryAttr(fields));
+  auto field = [&](StringRef name, double value) {
+    return builder.getNamedAttr(name, builder.getF64FloatAttr(std::max(0.0, value)));
+  };
+  getOperation()->setAttr(attrs::recomputation,
+                          builder.getDictionaryAttr({field("seconds", seconds), field("step", step),
+                                                     field("bound", std::isfinite(bound) ? bound : seconds)}));
 }
 
 /// Kernels that lost results are other kernels.

@@ -31,8 +31,8 @@ inline constexpr llvm::StringLiteral remat = "tsr.remat";         ///< what is r
 inline constexpr llvm::StringLiteral save = "tsr.save";           ///< patterns of the values that are saved
 inline constexpr llvm::StringLiteral recompute = "tsr.recompute"; ///< patterns of those that are recomputed
 inline constexpr llvm::StringLiteral frontier = "tsr.frontier";   ///< memory against time: array of dictionaries
-/// Dictionary {seconds, bound, step}: the predicted seconds of recomputation, those that any plan needs whose live bytes
-/// are within the arena that was asked for (absent: there is none), and those of the step without recomputation.
+/// Predicted seconds: dictionary {seconds, bound, step}, of recomputation, of that in any plan whose live bytes are
+/// within the arena that was asked for, and of the step without it.
 inline constexpr llvm::StringLiteral recomputation = "tsr.recomputation";
 /// Why a phase cannot do what the user asked for: with it, the failure of a phase is no defect of the compiler.
 inline constexpr llvm::StringLiteral problem = "tsr.problem";

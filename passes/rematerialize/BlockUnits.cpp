@@ -152,8 +152,7 @@ std::vector<BlockPolicy> tessera::findBlockPolicies(const BlockUnits &block, con
   Pins none{llvm::BitVector(count), llvm::BitVector(count)};
   PolicyProblem problem{block.units, block.needed.getArrayRef(), none};
   problem.allowsUnwanted = true, problem.mostLabels = mostLabels;
-  for (Policy &policy : findPolicies(problem, times))
-    policies.push_back(policyOf(std::move(policy.recomputed)));
+  for (Policy &policy : findPolicies(problem, times)) policies.push_back(policyOf(std::move(policy.recomputed)));
   keepBest(policies);
   // Saving or recomputing one or two units more may lower the peak or the time of a set: neighbours that no known set
   // beats, then theirs.
@@ -170,9 +169,8 @@ std::vector<BlockPolicy> tessera::findBlockPolicies(const BlockUnits &block, con
       if (other < unit) set.flip(other);
       if (!tried.insert(set).second) continue;
       BlockPolicy next = policyOf(std::move(set));
-      bool isBeaten = llvm::any_of(policies, [&](const BlockPolicy &known) {
-        return known.peak <= next.peak && known.seconds <= next.seconds;
-      });
+      bool isBeaten = llvm::any_of(
+          policies, [&](const BlockPolicy &known) { return known.peak <= next.peak && known.seconds <= next.seconds; });
       if (!isBeaten) policies.push_back(std::move(next));
     }
   keepBest(policies);

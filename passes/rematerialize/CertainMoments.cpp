@@ -17,9 +17,9 @@ using namespace tessera;
 namespace {
 using Pair = std::pair<RepeatOp, RepeatOp>;
 
-class Moments {
+class MomentFinder {
 public:
-  explicit Moments(func::FuncOp step)
+  explicit MomentFinder(func::FuncOp step)
       : blocks(stepBlocks(step)), pairs(allLayerPairs(step)), state(valuesOfState(step)) {
     add(blocks.front(), {});
   }
@@ -41,7 +41,7 @@ private:
 
 /// The pairs with layers that are all saved before `op` of their block. Of pairs with one forward repeat the first
 /// counts: what both need is stacked once.
-void Moments::addStacks(Operation *op, CertainMoment &moment) const {
+void MomentFinder::addStacks(Operation *op, CertainMoment &moment) const {
   llvm::DenseSet<Operation *> counted;
   auto add = [&](unsigned i) {
     if (counted.insert(pairs[i].first).second) moment.stacks.push_back(i);
@@ -55,8 +55,8 @@ void Moments::addStacks(Operation *op, CertainMoment &moment) const {
   }
 }
 
-CertainMoment Moments::momentAt(Operation *op, bool during, const LiveValues &live, const BlockUnits &units,
-                                const CertainMoment &around) {
+CertainMoment MomentFinder::momentAt(Operation *op, bool during, const LiveValues &live, const BlockUnits &units,
+                                     const CertainMoment &around) {
   CertainMoment moment = around;
   unsigned blockNumber = llvm::find(blocks, op->getBlock()) - blocks.begin();
   int position = live.positionOf(op);
@@ -104,7 +104,7 @@ CertainMoment Moments::momentAt(Operation *op, bool during, const LiveValues &li
   return moment;
 }
 
-void Moments::add(Block *block, const CertainMoment &around) {
+void MomentFinder::add(Block *block, const CertainMoment &around) {
   LiveValues live(*block, state);
   BlockUnits units(*block);
   for (Operation &op : *block) {
@@ -128,14 +128,15 @@ void Moments::add(Block *block, const CertainMoment &around) {
   }
 }
 
-std::vector<CertainMoment> tessera::certainMoments(func::FuncOp step) { return Moments(step).moments; }
+std::vector<CertainMoment> tessera::certainMoments(func::FuncOp step) { return MomentFinder(step).moments; }
 
 //===----------------------------------------------------------------------===//
 // Backward bodies
 //===----------------------------------------------------------------------===//
 
 /// Calls a function for each root that the backward body needs, with what the layers stack of it.
-static void forEachStack(const LayerPair &pair, llvm::function_ref<void(Value root, Value stacked, Value slice)> visit) {
+static void forEachStack(const LayerPair &pair,
+                         llvm::function_ref<void(Value root, Value stacked, Value slice)> visit) {
   RepeatOp forward = pair.forward, backward = pair.backward;
   unsigned carried = forward.getCarried().size();
   for (auto [operand, slice] : llvm::zip(backward.getSliced(), backward.getSlicedArgs())) {

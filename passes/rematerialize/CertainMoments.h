@@ -33,7 +33,7 @@ std::vector<CertainMoment> certainMoments(mlir::func::FuncOp step);
 
 /// In the first iteration of the backward repeat of a pair, right before an op.
 struct BackwardMoment {
-  int64_t bytes = 0;              ///< of values of the body that are live with any policy
+  int64_t bytes = 0;                ///< of values of the body that are live with any policy
   llvm::DenseSet<mlir::Value> held; ///< roots of `LayerPair::needed` that are live, saved or not; counted in `bytes`
 };
 

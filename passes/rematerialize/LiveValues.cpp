@@ -90,8 +90,7 @@ bool LiveValue::isLiveBefore(int position) const {
 }
 
 bool LiveValue::isLiveDuring(int position) const {
-  bool isCarried =
-      llvm::any_of(reads, [&](const Read &read) { return read.position == position && read.isCarried(); });
+  bool isCarried = llvm::any_of(reads, [&](const Read &read) { return read.position == position && read.isCarried(); });
   return !isCarried && isLiveBefore(position);
 }
 
@@ -135,9 +134,8 @@ int64_t tessera::freshResultBytes(Operation *op, const LiveValues &live) {
   if (isa<RepeatOp>(op)) return 0;
   int64_t bytes = 0;
   for (const LiveValue &value : live.values) {
-    bool mayTakePlace = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return mayTakeStorage(op, viewRoot(operand), value.root);
-    });
+    bool mayTakePlace = llvm::any_of(op->getOperands(),
+                                     [&](Value operand) { return mayTakeStorage(op, viewRoot(operand), value.root); });
     if (value.root.getDefiningOp() == op && !value.reads.empty() && !mayTakePlace) bytes += value.bytes;
   }
   return bytes;
@@ -157,7 +155,8 @@ int64_t tessera::filledSlotBytes(RepeatOp repeat, const llvm::DenseSet<Value> &e
       return operand.getType() == stack.getType() && !excluded.contains(viewRoot(operand));
     });
     Value slot = repeat.getYield().getValues()[stack.getResultNumber()];
-    if (!mayTakeSlots && !excluded.contains(stack) && counted.insert(viewRoot(slot)).second) bytes += elementBytes(slot);
+    if (!mayTakeSlots && !excluded.contains(stack) && counted.insert(viewRoot(slot)).second)
+      bytes += elementBytes(slot);
   }
   return bytes;
 }

@@ -52,8 +52,8 @@ private:
   llvm::DenseMap<mlir::Operation *, int> positions;
 };
 
-/// Bytes of the results of an op, no repeat, that are read and cannot take the place of an operand: they are live beside
-/// the operands.
+/// Bytes of the results of an op, no repeat, that are read and cannot take the place of an operand: they are live
+/// beside the operands.
 int64_t freshResultBytes(mlir::Operation *op, const LiveValues &live);
 
 /// In the first iteration of a repeat: bytes of the slots that it fills.

@@ -77,8 +77,7 @@ TimeBound::TimeBound(func::FuncOp step, PinPatterns &pins, const OpTimes &times)
   for (Block *block : stepBlocks(step)) blocks.emplace_back(*block);
   for (const CertainMoment &moment : fullestMoments(certainMoments(step), wholes)) {
     std::vector<std::vector<Point>> ofBlocks;
-    for (const CertainMoment::OfBlock &own : moment.blocks)
-      ofBlocks.push_back(pointsOf(own, blocks[own.block], times));
+    for (const CertainMoment::OfBlock &own : moment.blocks) ofBlocks.push_back(pointsOf(own, blocks[own.block], times));
     addRows(moment, wholes, running, std::move(ofBlocks));
   }
 }

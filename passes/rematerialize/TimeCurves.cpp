@@ -44,7 +44,6 @@ Curve tessera::scaled(const Curve &curve, double count) {
 // Stacks
 //===----------------------------------------------------------------------===//
 
-
 StackCurves::StackCurves(LayerPair of, Pins pinned, const OpTimes &times)
     : pair(std::move(of)), pins(std::move(pinned)), times(times) {
   RepeatOp forward = pair.forward;
@@ -68,7 +67,7 @@ std::vector<Point> StackCurves::points(const llvm::DenseSet<Value> &held, int64_
   problem.isExact = &isExact;
   for (const Policy &policy : findPolicies(problem, times))
     found.push_back({static_cast<double>(policy.bytes), policy.seconds});
-    if (!isExact) found = relaxed(bytesOf);
+  if (!isExact) found = relaxed(bytesOf);
   for (Point &point : found) point.seconds *= static_cast<double>(count);
   return found;
 }

@@ -55,8 +55,8 @@ private:
 
   Pins pins;
   const OpTimes &times;
-  double runs;         ///< in a step
-  double fastest = 0;  ///< seconds of a layer, with the fastest policy
+  double runs;        ///< in a step
+  double fastest = 0; ///< seconds of a layer, with the fastest policy
   double inputBytes = 0, layerSeconds = 0;
   TimeCurve layer;
 };

@@ -350,8 +350,7 @@ static ArenaSpec readArena(const Json &json, int64_t threads) {
     fail("{}: the arena of {} bytes cannot have {} at least", where, arena.bytes, *arena.bound);
   if (json.contains("recomputation")) {
     const Json &times = json["recomputation"];
-    arena.recomputation = {amountAt(times, "seconds"), amountAt(times, "step"), std::nullopt};
-    if (times.contains("bound")) arena.recomputation->bound = amountAt(times, "bound");
+    arena.recomputation = {amountAt(times, "seconds"), amountAt(times, "step"), amountAt(times, "bound")};
   }
   readRegion(json, "workspace", arena.bytes, 1, arena.workspaceOffset, arena.workspaceBytes);
   readRegion(json, "scratch", arena.bytes, threads, arena.scratchOffset, arena.scratchBytes);

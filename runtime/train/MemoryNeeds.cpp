@@ -57,10 +57,9 @@ std::string describeRecomputation(const ArenaSpec &arena) {
   const RecomputationSpec &times = *arena.recomputation;
   double percent = 100 / std::max(times.step, 1e-12);
   std::string text = fmt::format("{:.1f} % of a step", percent * times.seconds);
-  if (!times.bound) return text;
-  double gap = percent * std::max(0.0, times.seconds - *times.bound);
+  double gap = percent * std::max(0.0, times.seconds - times.bound);
   if (gap < 0.05) return text + ", the least that this memory allows";
-  return text + fmt::format("; with this memory it needs {:.1f} % at least", percent * std::max(0.0, *times.bound));
+  return text + fmt::format("; with this memory it needs {:.1f} % at least", percent * times.bound);
 }
 
 MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data) {

@@ -54,10 +54,12 @@ TEST(Frontier, IsThatOfAllPlansOfSmallSteps) {
       ++budgets, recomputing += best > 0;
       if (ours <= best * (1 + 1e-9)) continue;
       ++slower;
-      ADD_FAILURE() << "seed " << seed << ": within " << plan.bytes << " bytes " << ours << " s, and " << best << " can be";
+      ADD_FAILURE() << "seed " << seed << ": within " << plan.bytes << " bytes " << ours << " s, and " << best
+                    << " can be";
     }
   }
   EXPECT_GT(recomputing, 2 * steps); // or nothing is tested
   RecordProperty("budgets", budgets);
-  llvm::outs() << budgets << " budgets, " << recomputing << " of them need recomputation, " << slower << " get a slower plan\n";
+  llvm::outs() << budgets << " budgets, " << recomputing << " of them need recomputation, " << slower
+               << " get a slower plan\n";
 }

@@ -99,9 +99,8 @@ TEST(Policies, OfBlocksAreThoseOfAllSets) {
     if (block.units.size() > fewUnits) continue;
     OpTimes times(*Target::read(*module), 1);
     Costs all, found;
-    forEachSet(block.units.size(), [&](llvm::BitVector set) {
-      all.insert({block.peakWith(set), secondsOfSet(block.units, set, times)});
-    });
+    forEachSet(block.units.size(),
+               [&](llvm::BitVector set) { all.insert({block.peakWith(set), secondsOfSet(block.units, set, times)}); });
     std::vector<BlockPolicy> policies = findBlockPolicies(block, times);
     for (const BlockPolicy &policy : policies) found.insert({policy.peak, policy.seconds});
     ++steps, sets += static_cast<int>(policies.size()), many += block.units.size() > 12;
@@ -112,7 +111,8 @@ TEST(Policies, OfBlocksAreThoseOfAllSets) {
       EXPECT_GT(block.units.size(), 12u) << "seed " << seed << ": " << bytes << " bytes for " << seconds << " s";
     }
   }
-  llvm::outs() << steps << " steps, " << many << " with more than 12 units, " << sets << " sets, " << worse << " missing\n";
+  llvm::outs() << steps << " steps, " << many << " with more than 12 units, " << sets << " sets, " << worse
+               << " missing\n";
   EXPECT_EQ(steps, 200);
   EXPECT_GT(sets, 2 * steps);
   EXPECT_GT(many, 0);

@@ -46,7 +46,8 @@ SmallVector<Known> StepText::kernel(SmallVector<Known> inputs, bool isBackward) 
   std::string number = std::to_string(count++), axis = "c" + std::to_string(size), own = type(size);
   SmallVector<Known> results{{"%v" + number, size}};
   if (hasTwo) results.push_back({"%w" + number, size});
-  text += "    " + results.front().name + (hasTwo ? ", " + results.back().name : "") + " = tsr.kernel \"k" + number + "\" (";
+  text += "    " + results.front().name + (hasTwo ? ", " + results.back().name : "") + " = tsr.kernel \"k" + number +
+          "\" (";
   std::string body = "      %0 = tsr.constant 1.0 -> " + own + "\n", sum = "%0", serial;
   for (auto [i, input] : llvm::enumerate(inputs)) {
     std::string argument = "%a" + std::to_string(i), from = type(input.size), added = argument, addedType = from;
@@ -95,16 +96,17 @@ std::string StepText::write(int forward, int backward) {
               "], f32>\n";
     names += ", \"c" + std::to_string(i) + "\"";
   }
-  return module + "module attributes {tsr.axes = [" + names + "], tsr.phase = \"tile\"} {\n  func.func @step(%x: !c1) -> (" +
-         type(loss.size) + ", " + type(last.size) + ") {\n" + text + "    return " + loss.name + ", " + last.name + " : " +
-         type(loss.size) + ", " + type(last.size) + "\n  }\n}\n";
+  return module + "module attributes {tsr.axes = [" + names +
+         "], tsr.phase = \"tile\"} {\n  func.func @step(%x: !c1) -> (" + type(loss.size) + ", " + type(last.size) +
+         ") {\n" + text + "    return " + loss.name + ", " + last.name + " : " + type(loss.size) + ", " +
+         type(last.size) + "\n  }\n}\n";
 }
 
 /// As phases before `rematerialize` leave none.
 static bool hasUnused(ModuleOp module) {
   WalkResult result = module.walk([](KernelOp kernel) {
     return llvm::any_of(kernel.getResults(), [](Value value) { return value.use_empty(); }) ? WalkResult::interrupt()
-                                                                                           : WalkResult::advance();
+                                                                                            : WalkResult::advance();
   });
   return result.wasInterrupted();
 }

@@ -144,8 +144,7 @@ TEST(TimeBound, IsNearThePlansOfGpt2) {
   tessera::DiagnosticEngine diagnostics;
   FrontendOptions sizes;
   sizes.sets = {"rows=8", "length=1024"};
-  OwningOpRef<ModuleOp> module =
-      compileModel(context, TESSERA_SOURCE_DIR "/tests/golden/gpt2.tsr", sizes, diagnostics);
+  OwningOpRef<ModuleOp> module = compileModel(context, TESSERA_SOURCE_DIR "/tests/golden/gpt2.tsr", sizes, diagnostics);
   ASSERT_TRUE(module);
   PipelineOptions toTile;
   toTile.compileTo = "tile";
