@@ -4,7 +4,8 @@
 // 2. Choose one: the first that fits into the arena, or what the user asked for.
 // 3. Fuse GEMMs as `schedule` would without recomputation, so that none is computed with others in one plan and alone
 //    in another, which may add in another order.
-// 4. Rewrite `step`, and record the plans in the module.
+// 4. Compare it with the least time that any plan needs (`TimeBound`).
+// 5. Rewrite `step`, and record the plans in the module.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +18,10 @@
 #include "passes/memory/PlanStorage.h"
 #include "passes/rematerialize/FrontierMemory.h"
 #include "passes/rematerialize/FrontierRecord.h"
+#include "passes/rematerialize/TimeBound.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include <cmath>
 
 namespace tessera {
 #define GEN_PASS_DEF_REMATERIALIZEPASS
@@ -38,7 +41,9 @@ struct RematerializePass : tessera::impl::RematerializePassBase<RematerializePas
   void recordPlans(func::FuncOp step, const OpTimes &times);
   void listPlans(func::FuncOp step, const Target &target);
   LogicalResult rewrite(func::FuncOp step, const Target &target);
-  size_t choose(ArrayRef<FrontierPoint> frontier, int64_t arena);
+  size_t choose(ArrayRef<FrontierPoint> frontier, int64_t arena, func::FuncOp step, PinPatterns &pins,
+                const OpTimes &times);
+  void recordTimes(double seconds, double bound, double step);
 
   FrontierMemory *memory = nullptr; ///< of several runs; null: of this one
 };
@@ -80,6 +85,17 @@ const std::vector<FrontierPoint> *RematerializePass::findOnce(func::FuncOp step,
   return memory->remember(step, std::move(found));
 }
 
+/// As `tsr.recomputation`. An infinite bound says that no plan fits; nothing is made of that module.
+void RematerializePass::recordTimes(double seconds, double bound, double step) {
+  Builder builder(&getContext());
+  auto field = [&](StringRef name, double value) {
+    return builder.getNamedAttr(name, builder.getF64FloatAttr(std::max(0.0, value)));
+  };
+  getOperation()->setAttr(attrs::recomputation,
+                          builder.getDictionaryAttr({field("seconds", seconds), field("step", step),
+                                                     field("bound", std::isfinite(bound) ? bound : seconds)}));
+}
+
 /// Kernels that lost results are other kernels.
 static void renameKernels(ModuleOp module) {
   KernelNames names;
@@ -89,10 +105,13 @@ static void renameKernels(ModuleOp module) {
 
 /// The first point that fits into an arena. If none does, the one with the least memory: what the program needs in all
 /// is known after `schedule`.
-size_t RematerializePass::choose(ArrayRef<FrontierPoint> frontier, int64_t arena) {
+size_t RematerializePass::choose(ArrayRef<FrontierPoint> frontier, int64_t arena, func::FuncOp step, PinPatterns &pins,
+                                 const OpTimes &times) {
   int64_t room = arena - stateBytes(getOperation());
-  size_t chosen = 0;
-  while (chosen + 1 < frontier.size() && frontier[chosen].bytes > room) ++chosen;
+  size_t chosen = firstWithin(frontier, room, step);
+  double bound = TimeBound(step, pins, times).secondsWithin(room), whole = 0;
+  for (Operation &op : step.getBody().front()) whole += times.secondsOf(&op);
+  recordTimes(frontier[chosen].seconds, bound, whole);
   return chosen;
 }
 
@@ -110,7 +129,9 @@ static bool recomputesAny(const RecomputePlan &plan) {
 /// Records what the plans would be if there were a budget, and the first is the step as it is.
 void RematerializePass::recordPlans(func::FuncOp step, const OpTimes &times) {
   PinPatterns names(step, {}, {});
-  std::vector<FrontierPoint> frontier = *findOnce(step, names, times);
+  const std::vector<FrontierPoint> *found = findOnce(step, names, times);
+  if (!found) return;
+  std::vector<FrontierPoint> frontier = *found;
   // The fastest plan may recompute what the backward pass computes anyway.
   if (recomputesAny(frontier.front().plan)) frontier.insert(frontier.begin(), measure(step, {}, 0));
   recordFrontier(step, frontier, 0, names, times);
@@ -147,7 +168,7 @@ LogicalResult RematerializePass::rewrite(func::FuncOp step, const Target &target
     chosen = insertPoint(frontier, findUniform(step, pins, times, mode == RematMode::Sqrt));
     if (failed(checkPins(pins))) return failure();
   }
-  if (mode == RematMode::Auto && settings.arena) chosen = choose(frontier, *settings.arena);
+  if (mode == RematMode::Auto && settings.arena) chosen = choose(frontier, *settings.arena, step, pins, times);
   if (!isUniform || findsFrontier) recordFrontier(step, frontier, chosen, pins, times);
   applyPlan(step, frontier[chosen].plan);
   renameKernels(getOperation());

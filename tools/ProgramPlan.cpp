@@ -61,6 +61,8 @@ static std::string describeSizes(const ProgramPlan &plan) {
       fmt::format("parameters  {}\nstate       {}\narena       {}, {} bytes{}{}\nlive        {} at most\n",
                   manifest.parameters(), formatBytes(manifest.stateBytes()), formatBytes(manifest.arena.bytes),
                   manifest.arena.bytes, gap.empty() ? "" : ", ", gap, formatBytes(plan.liveBytes));
+  if (std::string again = describeRecomputation(manifest.arena); !again.empty())
+    text += fmt::format("recomputes  {}\n", again);
   return plan.gpu ? text : text + fmt::format("threads     {}\n", manifest.target.threads);
 }
 

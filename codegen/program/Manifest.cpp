@@ -33,6 +33,7 @@ public:
 private:
   void writeTarget();
   void writeArena();
+  void writeRecomputation(DictionaryAttr times);
   void writeState();
   SmallVector<StringRef> fileOrder(StateOp state);
   void writeEntry(func::FuncOp function);
@@ -125,10 +126,24 @@ void ManifestWriter::writeTarget() {
   });
 }
 
+/// In as many characters whatever the times, so that a budget does not change how much memory a plan takes: the tables
+/// of the process grow with the manifest.
+void ManifestWriter::writeRecomputation(DictionaryAttr times) {
+  json.attributeObject("recomputation", [&] {
+    for (NamedAttribute entry : times) {
+      double seconds = cast<FloatAttr>(entry.getValue()).getValueAsDouble();
+      json.attributeBegin(entry.getName().getValue());
+      json.rawValue(llvm::formatv("{0:e6}", seconds).str());
+      json.attributeEnd();
+    }
+  });
+}
+
 void ManifestWriter::writeArena() {
   json.attributeObject("arena", [&] {
     json.attribute("bytes", summary.arenaBytes);
     if (summary.arenaBound) json.attribute("bound", *summary.arenaBound);
+    if (auto times = module->getAttrOfType<DictionaryAttr>(attrs::recomputation)) writeRecomputation(times);
     json.attributeObject("workspace", [&] {
       json.attribute("offset", summary.workspaceOffset);
       json.attribute("bytes", summary.gemms->workspaceBytes());

@@ -33,6 +33,9 @@ inline constexpr llvm::StringLiteral recompute = "tsr.recompute"; ///< patterns 
 inline constexpr llvm::StringLiteral frontier = "tsr.frontier";   ///< memory against time: array of dictionaries
 /// What layers save and recompute: array of dictionaries (passes/rematerialize/LayerValues.h).
 inline constexpr llvm::StringLiteral layerValues = "tsr.layer_values";
+/// Predicted seconds: dictionary {seconds, bound, step}, of recomputation, of that in any plan whose live bytes are
+/// within the arena that was asked for, and of the step without it.
+inline constexpr llvm::StringLiteral recomputation = "tsr.recomputation";
 /// Why a phase cannot do what the user asked for: with it, the failure of a phase is no defect of the compiler.
 inline constexpr llvm::StringLiteral problem = "tsr.problem";
 inline constexpr llvm::StringLiteral arena = "tsr.arena"; ///< bytes of the arena, after `schedule`

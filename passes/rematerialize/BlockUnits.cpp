@@ -7,10 +7,11 @@
 #include "passes/analysis/Joins.h"
 #include "passes/analysis/LaunchGroups.h"
 #include "passes/analysis/Views.h"
+#include "passes/memory/InPlace.h"
 #include "passes/rematerialize/Edits.h"
 #include "passes/rematerialize/Policies.h"
-#include <map>
 #include <optional>
+#include <set>
 
 using namespace mlir;
 using namespace tessera;
@@ -70,13 +71,13 @@ void BlockUnits::findOps() {
   llvm::DenseMap<Operation *, int> unitOfOp;
   for (auto [i, unit] : llvm::enumerate(units))
     for (Operation *op : unit.ops) unitOfOp[op] = static_cast<int>(i);
-  readsOfUnit.resize(units.size());
+  readsOfUnit.resize(units.size()), opsOfUnit.resize(units.size());
   // Inputs are live from the beginning, state always.
   if (auto function = dyn_cast<func::FuncOp>(block.getParentOp()))
     for (BlockArgument argument : block.getArguments()) {
       if (!argumentState(function, argument.getArgNumber()).empty()) continue;
       numberOf[argument] = values.size();
-      values.push_back({tensorType(argument).getNumBytes(), 0, -1});
+      values.push_back({tensorType(argument).getNumBytes(), 0});
       readersOf.emplace_back();
     }
   for (Operation &op : block) {
@@ -85,62 +86,32 @@ void BlockUnits::findOps() {
     auto unit = unitOfOp.find(&op);
     if (unit != unitOfOp.end()) described.unit = unit->second;
     described.isLate = described.unit < 0 && stepPass(&op) != StepPass::Forward;
-    for (Value operand : op.getOperands()) {
-      auto value = numberOf.find(viewRoot(operand));
-      if (value == numberOf.end() || llvm::is_contained(described.reads, value->second)) continue;
+    for (OpOperand &operand : op.getOpOperands()) {
+      Value root = viewRoot(operand.get());
+      auto value = numberOf.find(root);
+      if (value == numberOf.end()) continue;
+      if (described.unit >= 0) units[described.unit].addInput(root, operand);
+      if (llvm::is_contained(described.reads, value->second)) continue;
       described.reads.push_back(value->second);
       readersOf[value->second].push_back(ops.size());
-      if (described.unit >= 0) {
-        readsOfUnit[described.unit].push_back(value->second);
-        units[described.unit].inputs.insert(viewRoot(operand));
-      }
-      if (described.isLate && values[value->second].unit >= 0) needed.insert(viewRoot(operand));
+      if (described.unit >= 0) readsOfUnit[described.unit].push_back(value->second);
+      if (described.isLate && values[value->second].unit >= 0) needed.insert(root);
     }
     for (Value result : op.getResults()) {
       numberOf[result] = values.size();
-      values.push_back({tensorType(result).getNumBytes(), static_cast<int>(ops.size()), described.unit});
+      values.push_back(
+          {tensorType(result).getNumBytes(), static_cast<int>(ops.size()), described.unit, isa<KernelOp>(op)});
       readersOf.emplace_back();
     }
+    if (auto kernel = dyn_cast<KernelOp>(op))
+      for (Value result : op.getResults())
+        for (Value operand : kernel.getInputs())
+          if (auto read = numberOf.find(viewRoot(operand));
+              read != numberOf.end() && read->first.getDefiningOp() && mayTakeStorage(&op, read->first, result))
+            described.inPlace.push_back({read->second, numberOf.lookup(result)});
+    if (described.unit >= 0) opsOfUnit[described.unit].push_back(ops.size());
     ops.push_back(std::move(described));
   }
-}
-
-int64_t BlockUnits::peakWith(const llvm::BitVector &recomputed) const {
-  // Times: of the clone of unit u before op p, p (n + 1) + u; of op p itself, p (n + 1) + n.
-  int64_t count = static_cast<int64_t>(units.size()), stride = count + 1;
-  constexpr int64_t never = std::numeric_limits<int64_t>::max();
-  std::vector<int64_t> cloneTime(units.size(), never);
-  auto opTime = [&](unsigned op) { return op * stride + count; };
-  std::vector<SmallVector<unsigned>> cloneReaders(values.size()); // units
-  for (int64_t u = count - 1; u >= 0; --u) {
-    if (!recomputed[u]) continue;
-    int64_t first = never; // slot
-    for (auto [number, value] : llvm::enumerate(values)) {
-      if (value.unit != u) continue;
-      for (unsigned reader : readersOf[number])
-        if (ops[reader].isLate) first = std::min<int64_t>(first, reader);
-      for (unsigned clone : cloneReaders[number]) first = std::min(first, cloneTime[clone] / stride);
-    }
-    if (first == never) continue;
-    cloneTime[u] = first * stride + u;
-    for (unsigned number : readsOfUnit[u]) cloneReaders[number].push_back(u);
-  }
-  std::map<int64_t, int64_t> changes;
-  auto live = [&](int64_t from, int64_t to, int64_t bytes) { changes[from] += bytes, changes[to + 1] -= bytes; };
-  for (auto [number, value] : llvm::enumerate(values)) {
-    bool isCloned = value.unit >= 0 && cloneTime[value.unit] != never;
-    int64_t start = opTime(value.definition), end = start, cloneEnd = isCloned ? cloneTime[value.unit] : 0;
-    for (unsigned reader : readersOf[number])
-      (isCloned && ops[reader].isLate ? cloneEnd : end) =
-          std::max(isCloned && ops[reader].isLate ? cloneEnd : end, opTime(reader));
-    for (unsigned clone : cloneReaders[number])
-      (isCloned ? cloneEnd : end) = std::max(isCloned ? cloneEnd : end, cloneTime[clone]);
-    live(start, end, value.bytes);
-    if (isCloned) live(cloneTime[value.unit], cloneEnd, value.bytes);
-  }
-  int64_t now = 0, most = 0;
-  for (auto [time, change] : changes) most = std::max(most, now += change);
-  return most;
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,10 +131,7 @@ static void keepBest(std::vector<BlockPolicy> &policies) {
 std::vector<BlockPolicy> tessera::findBlockPolicies(const BlockUnits &block, const OpTimes &times) {
   size_t count = block.units.size();
   std::vector<double> seconds;
-  for (const RecomputeUnit &unit : block.units) {
-    seconds.push_back(0);
-    for (Operation *op : unit.ops) seconds.back() += times.secondsOf(op);
-  }
+  for (const RecomputeUnit &unit : block.units) seconds.push_back(secondsOf(unit, times));
   auto policyOf = [&](llvm::BitVector set) {
     BlockPolicy policy{std::move(set)};
     for (unsigned unit : policy.recomputed.set_bits()) policy.seconds += seconds[unit];
@@ -182,17 +150,28 @@ std::vector<BlockPolicy> tessera::findBlockPolicies(const BlockUnits &block, con
     return policies;
   }
   Pins none{llvm::BitVector(count), llvm::BitVector(count)};
-  for (Policy &policy : findPolicies({block.units, block.needed.getArrayRef(), none, nullptr, mostLabels}, times))
-    policies.push_back(policyOf(std::move(policy.recomputed)));
+  PolicyProblem problem{block.units, block.needed.getArrayRef(), none};
+  problem.allowsUnwanted = true, problem.mostLabels = mostLabels;
+  for (Policy &policy : findPolicies(problem, times)) policies.push_back(policyOf(std::move(policy.recomputed)));
   keepBest(policies);
-  // Saving one unit more, or recomputing one more, may lower the peak of a set.
-  size_t tries = mostTries / std::max<size_t>(1, count);
-  for (size_t i = 0; i < policies.size() && tries > 0; ++i, --tries)
-    for (size_t unit = 0; unit < count; ++unit) {
+  // Saving or recomputing one or two units more may lower the peak or the time of a set: neighbours that no known set
+  // beats, then theirs.
+  auto precedes = [](const llvm::BitVector &a, const llvm::BitVector &b) {
+    return std::lexicographical_compare(a.getData().begin(), a.getData().end(), b.getData().begin(), b.getData().end());
+  };
+  std::set<llvm::BitVector, decltype(precedes)> tried(precedes);
+  for (size_t i = 0; i < policies.size() && tried.size() < mostTries; ++i)
+    for (size_t pair = 0; pair < count * count && tried.size() < mostTries; ++pair) {
+      size_t unit = pair / count, other = pair % count;
+      if (other > unit) continue;
       llvm::BitVector set = policies[i].recomputed;
       set.flip(unit);
+      if (other < unit) set.flip(other);
+      if (!tried.insert(set).second) continue;
       BlockPolicy next = policyOf(std::move(set));
-      if (next.peak < policies[i].peak) policies.push_back(std::move(next));
+      bool isBeaten = llvm::any_of(
+          policies, [&](const BlockPolicy &known) { return known.peak <= next.peak && known.seconds <= next.seconds; });
+      if (!isBeaten) policies.push_back(std::move(next));
     }
   keepBest(policies);
   return policies;

@@ -24,21 +24,25 @@ public:
   std::vector<RecomputeUnit> units;    ///< in program order
   llvm::SetVector<mlir::Value> needed; ///< roots that the backward pass reads
 
-  /// Live bytes of the block where they are most, if the units of a set are recomputed. Kernels that may write in place
-  /// of an operand count with both; the peak of a repeat's body is not part of it.
+  /// Live bytes of the block where they are most, if the units of a set are recomputed. The peak of a repeat's body is
+  /// not part of it.
   int64_t peakWith(const llvm::BitVector &recomputed) const;
 
 private:
   struct Op {
     llvm::SmallVector<unsigned> reads; ///< values
-    int unit = -1;                     ///< that it belongs to
-    bool isLate = false;               ///< of the backward pass or the optimizer
+    /// Of a kernel: an operand, and a result that may take its place if nothing reads it later.
+    llvm::SmallVector<std::pair<unsigned, unsigned>> inPlace;
+    int unit = -1;       ///< that it belongs to
+    bool isLate = false; ///< of the backward pass or the optimizer
   };
   struct StoredValue {
     int64_t bytes = 0;
     int definition = 0; ///< the op
     int unit = -1;
+    bool isOfKernel = false; ///< which loses it if nothing reads it
   };
+  class Lifetimes;
   void findOps();
   void findUnits();
 
@@ -46,6 +50,7 @@ private:
   std::vector<StoredValue> values;
   std::vector<llvm::SmallVector<unsigned>> readsOfUnit; ///< values
   std::vector<llvm::SmallVector<unsigned>> readersOf;   ///< ops, for each value
+  std::vector<llvm::SmallVector<unsigned>> opsOfUnit;
 };
 
 /// Has the backward pass recompute units of a block.

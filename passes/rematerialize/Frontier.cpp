@@ -1,7 +1,7 @@
 //===- Frontier.cpp - memory against time ---------------------------------===//
 //
-// 1. For each pair of repeats, stages: ways to divide its layers, each with less memory and more time than the one
-//    before. Between two neighbours on the hull of policies, more and more layers get the leaner one. Then come
+// 1. For each pair of repeats, stages: each with less memory and more time than the one before. All layers have one
+//    policy; or between two neighbours on the hull of policies, more and more layers get the leaner one. Then come
 //    segments.
 // 2. A path through the stages of all pairs: the step that saves most bytes for its time is the next one.
 // 3. Each plan on the path is applied to a copy of the function, and the copy's storage is planned.
@@ -10,7 +10,9 @@
 
 #include "passes/rematerialize/Frontier.h"
 #include "ir/dialect/Attributes.h"
+#include "passes/memory/PeakOrder.h"
 #include "passes/memory/PlanStorage.h"
+#include "passes/rematerialize/CertainMoments.h"
 #include "passes/rematerialize/Policies.h"
 #include "passes/rematerialize/Positions.h"
 #include "llvm/Support/ThreadPool.h"
@@ -23,6 +25,8 @@ using namespace tessera;
 /// Divisions of a stack between two policies, and plans in all.
 static constexpr int64_t mostDivisions = 12;
 static constexpr size_t mostPlans = 96;
+/// Moving ops may save this part of the arena.
+static constexpr int64_t nearDivisor = 16;
 
 static void addBlocks(Block &block, std::vector<Block *> &blocks) {
   blocks.push_back(&block);
@@ -92,15 +96,25 @@ static SmallVector<int64_t> samples(int64_t most) {
   return numbers;
 }
 
+static Stage stageOf(const LayerPair &pair, const Policy &policy) {
+  auto layers = static_cast<double>(layersOf(pair));
+  Stage stage;
+  stage.spans.push_back(spanOf(layersOf(pair), policy));
+  stage.seconds = layers * policy.seconds, stage.bytes = layers * static_cast<double>(policy.bytes);
+  return stage;
+}
+
 /// The first layers recompute more: what the last ones saved is free again when the backward pass reaches the first.
-static void addDivisions(const Policy &from, const Policy &to, int64_t layers, std::vector<Stage> &stages) {
+static void addDivisions(const LayerPair &pair, const Policy &from, const Policy &to, std::vector<Stage> &stages) {
+  int64_t layers = layersOf(pair);
+  auto joined = static_cast<double>(joinedBytes(pair));
   for (int64_t lean : samples(layers)) {
+    if (lean == layers) continue;
     Stage stage;
-    stage.spans.push_back(spanOf(lean, to));
-    if (lean < layers) stage.spans.push_back(spanOf(layers - lean, from));
+    stage.spans = {spanOf(lean, to), spanOf(layers - lean, from)};
     auto leanPart = static_cast<double>(lean), rest = static_cast<double>(layers - lean);
     stage.seconds = leanPart * to.seconds + rest * from.seconds;
-    stage.bytes = leanPart * static_cast<double>(to.bytes) + rest * static_cast<double>(from.bytes);
+    stage.bytes = leanPart * static_cast<double>(to.bytes) + rest * static_cast<double>(from.bytes) + joined;
     stages.push_back(std::move(stage));
   }
 }
@@ -135,13 +149,15 @@ static void addSegments(const LayerPair &pair, ArrayRef<Policy> hull, const OpTi
 }
 
 static std::vector<Stage> stagesOf(const LayerPair &pair, const Pins &pins, const OpTimes &times) {
-  std::vector<Policy> hull = hullOf(findPolicies(pair, pins, times));
-  int64_t layers = layersOf(pair);
-  std::vector<Stage> stages(1);
-  if (hull.front().recomputed.any()) stages.front().spans.push_back(spanOf(layers, hull.front()));
-  stages.front().seconds = static_cast<double>(layers) * hull.front().seconds;
-  stages.front().bytes = static_cast<double>(layers * hull.front().bytes);
-  for (size_t i = 1; i < hull.size(); ++i) addDivisions(hull[i - 1], hull[i], layers, stages);
+  std::vector<Policy> policies = findPolicies(pair, pins, times), hull = hullOf(policies);
+  std::vector<Stage> found;
+  for (const Policy &policy : policies) found.push_back(stageOf(pair, policy));
+  for (size_t i = 1; i < hull.size(); ++i) addDivisions(pair, hull[i - 1], hull[i], found);
+  llvm::stable_sort(found, [](const Stage &a, const Stage &b) { return a.seconds < b.seconds; });
+  std::vector<Stage> stages;
+  for (Stage &stage : found)
+    if (stages.empty() || stage.bytes < stages.back().bytes) stages.push_back(std::move(stage));
+  if (hull.front().recomputed.none()) stages.front().spans.clear();
   if (pins.saved.none()) addSegments(pair, hull, times, stages); // segments save no values of layers
   return stages;
 }
@@ -205,7 +221,8 @@ static std::vector<PlannedStages> pathThrough(ArrayRef<std::vector<Stage>> all, 
 //===----------------------------------------------------------------------===//
 
 /// The buffers of a step with a plan; none if its storage cannot be planned.
-static std::optional<SmallVector<Lifetime>> lifetimesWith(func::FuncOp step, const RecomputePlan &plan) {
+static std::optional<SmallVector<Lifetime>> lifetimesWith(func::FuncOp step, const RecomputePlan &plan,
+                                                          bool movesOps = false) {
   ScopedDiagnosticHandler silent(step.getContext(), [](Diagnostic &) { return success(); });
   OpBuilder builder(step);
   auto trial = cast<func::FuncOp>(builder.clone(*step));
@@ -215,14 +232,15 @@ static std::optional<SmallVector<Lifetime>> lifetimesWith(func::FuncOp step, con
   FailureOr<StoragePlan> storage = planStorage(trial, copies);
   std::optional<SmallVector<Lifetime>> lifetimes;
   if (succeeded(storage)) lifetimes = storage->lifetimes();
+  if (lifetimes && movesOps && lowerPeak(trial) > 0) lifetimes = StoragePlan(trial).lifetimes();
   trial.erase();
   return lifetimes;
 }
 
-FrontierPoint tessera::measure(func::FuncOp step, RecomputePlan plan, double seconds) {
+FrontierPoint tessera::measure(func::FuncOp step, RecomputePlan plan, double seconds, bool movesOps) {
   constexpr int64_t tooLarge = int64_t(1) << 60; // without a plan of storage
   FrontierPoint point{std::move(plan), seconds, tooLarge, tooLarge};
-  if (std::optional<SmallVector<Lifetime>> lifetimes = lifetimesWith(step, point.plan))
+  if (std::optional<SmallVector<Lifetime>> lifetimes = lifetimesWith(step, point.plan, movesOps))
     point.bytes = packBuffers(*lifetimes).bytes, point.live = liveBytesBound(*lifetimes);
   return point;
 }
@@ -243,6 +261,14 @@ static std::deque<FrontierPoint> evaluate(func::FuncOp step, std::vector<Planned
   }
   pool.wait();
   return points;
+}
+
+size_t tessera::firstWithin(ArrayRef<FrontierPoint> frontier, int64_t room, func::FuncOp step) {
+  for (auto [i, point] : llvm::enumerate(frontier)) {
+    bool isNear = point.bytes - point.bytes / nearDivisor <= room;
+    if (point.bytes <= room || (isNear && measure(step, point.plan, point.seconds, true).bytes <= room)) return i;
+  }
+  return frontier.size() - 1;
 }
 
 std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns &pins, const OpTimes &times) {

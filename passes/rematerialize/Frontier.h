@@ -41,8 +41,12 @@ int64_t timesRun(mlir::Block *block);
 /// Rewrites a function as planned.
 void applyPlan(mlir::func::FuncOp function, const RecomputePlan &plan);
 
-/// A plan, and the memory that a copy of the step takes with it.
-FrontierPoint measure(mlir::func::FuncOp step, RecomputePlan plan, double seconds);
+/// A plan, and the memory that a copy of the step takes with it; in the order of ops that it has, or in a better one
+/// (`lowerPeak`), which takes longer to find.
+FrontierPoint measure(mlir::func::FuncOp step, RecomputePlan plan, double seconds, bool movesOps = false);
+
+/// The first point that needs at most `room` bytes, perhaps after ops have moved; if none does, the last one.
+size_t firstWithin(llvm::ArrayRef<FrontierPoint> frontier, int64_t room, mlir::func::FuncOp step);
 
 /// The first point recomputes nothing but what is pinned.
 std::vector<FrontierPoint> findFrontier(mlir::func::FuncOp step, PinPatterns &pins, const OpTimes &times);

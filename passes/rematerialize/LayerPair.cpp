@@ -9,6 +9,26 @@
 using namespace mlir;
 using namespace tessera;
 
+/// The results of a kernel that are computed from an argument of its region.
+static SmallVector<Value, 2> resultsFrom(KernelOp kernel, BlockArgument argument) {
+  llvm::DenseSet<Value> reached{argument};
+  for (Operation &op : kernel.getBlock().without_terminator())
+    if (llvm::any_of(op.getOperands(), [&](Value operand) { return reached.contains(operand); }))
+      reached.insert(op.result_begin(), op.result_end());
+  SmallVector<Value, 2> results;
+  for (auto [value, result] : llvm::zip(kernel.getBlock().getTerminator()->getOperands(), kernel.getResults()))
+    if (reached.contains(value)) results.push_back(result);
+  return results;
+}
+
+void RecomputeUnit::addInput(Value root, OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  auto kernel = dyn_cast<KernelOp>(op);
+  SmallVector<Value, 2> results(op->getResults());
+  if (kernel) results = resultsFrom(kernel, kernel.getBlock().getArgument(operand.getOperandNumber()));
+  llvm::append_range(inputs[root], results);
+}
+
 LayerPair::LayerPair(RepeatOp forward, RepeatOp backward) : forward(forward), backward(backward) {
   findUnits();
   findNeeded();
@@ -31,9 +51,9 @@ void LayerPair::findUnits() {
   ValueRange carried = forward.getCarriedArgs();
   for (RecomputeUnit &unit : units)
     for (Operation *op : unit.ops)
-      for (Value operand : op->getOperands()) {
-        Value root = viewRoot(operand);
-        if (unitOf(root) >= 0 || llvm::is_contained(carried, root)) unit.inputs.insert(root);
+      for (OpOperand &operand : op->getOpOperands()) {
+        Value root = viewRoot(operand.get());
+        if (unitOf(root) >= 0 || llvm::is_contained(carried, root)) unit.addInput(root, operand);
       }
 }
 
@@ -88,7 +108,8 @@ llvm::SetVector<Value> LayerPair::savedWith(llvm::BitVector &recomputed) const {
     // Contractions that are computed together are recomputed together: one by one they may add in another order.
     if (!llvm::all_of(units[i].ops, isWanted)) recomputed.reset(i);
     if (!recomputed[i]) continue;
-    wanted.insert(units[i].inputs.begin(), units[i].inputs.end());
+    for (const auto &[input, results] : units[i].inputs)
+      if (llvm::any_of(results, [&](Value result) { return wanted.contains(result); })) wanted.insert(input);
   }
   RepeatOp repeat = forward;
   for (Value argument : repeat.getBlock().getArguments())

@@ -11,6 +11,7 @@
 
 #include "ir/dialect/Tsr.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <vector>
 
@@ -19,7 +20,12 @@ namespace tessera {
 /// Ops that are computed together, or not at all.
 struct RecomputeUnit {
   llvm::SmallVector<mlir::Operation *> ops;
-  llvm::SetVector<mlir::Value> inputs; ///< roots: what it reads of other units, and carried arguments
+  /// Roots: what it reads of other units, and carried arguments; with the results that are computed from it. A clone
+  /// loses results that nothing wants, with what it reads for them alone.
+  llvm::MapVector<mlir::Value, llvm::SmallVector<mlir::Value, 2>> inputs;
+
+  /// `op` reads a root as one of its operands.
+  void addInput(mlir::Value root, mlir::OpOperand &operand);
 };
 
 /// A result of the backward body that is equal to a value of the forward body.

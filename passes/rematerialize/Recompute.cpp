@@ -3,7 +3,7 @@
 // 1. Clone the units at the beginning of the backward body, in program order. What a clone reads is a clone, a slice of
 //    what the forward repeat slices or stacks, or an invariant. Values that are saved only now are stacked.
 // 2. Read the clones instead of the stacks, and instead of what the backward body computes alike.
-// 3. Move each clone before its first reader, the last clone first.
+// 3. Move each clone, and each view, before its first reader, the last one first.
 // 4. Remove what nothing reads any more, from both bodies.
 //
 //===----------------------------------------------------------------------===//
@@ -132,9 +132,20 @@ void Recomputation::replaceSlices() {
   }
 }
 
+/// The ops that computed them go at once: a clone must not stay before one of them because that reads it.
 void Recomputation::replaceDuplicates() {
+  llvm::SetVector<Operation *> ops;
   for (auto [backward, forward] : pair.duplicates)
-    if (Value known = map.lookupOrNull(forward)) backward.replaceAllUsesWith(known);
+    if (Value known = map.lookupOrNull(forward)) {
+      backward.replaceAllUsesWith(known);
+      ops.insert(backward.getOwner());
+    }
+  for (Operation *op : llvm::reverse(ops.getArrayRef())) {
+    if (auto kernel = dyn_cast<KernelOp>(op))
+      withoutUnused(kernel);
+    else if (op->use_empty())
+      op->erase();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,7 +164,14 @@ static Operation *firstReader(ArrayRef<Operation *> ops) {
   return first;
 }
 
+/// Views too: one at the beginning of the body would have what it views computed there.
+static void sinkViews(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+    if (Operation *reader = isStorageView(&op) ? firstReader({&op}) : nullptr) op.moveBefore(reader);
+}
+
 void Recomputation::sinkClones() {
+  sinkViews(pair.backward.getBlock());
   llvm::DenseMap<Operation *, Operation *> firstBefore; // of the clones before a reader; they keep their order
   for (ArrayRef<Operation *> ops : llvm::reverse(clones)) {
     Operation *reader = firstReader(ops);

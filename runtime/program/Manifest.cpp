@@ -89,6 +89,13 @@ static std::vector<AxisSpec> readAxes(const Json &list) {
   return axes;
 }
 
+/// A time, or another number that is not negative.
+static double amountAt(const Json &json, const char *key) {
+  if (!json.contains(key) || !json[key].is_number() || !(json[key].get<double>() >= 0))
+    fail("{}: '{}': expected a number that is at least 0", where, key);
+  return json[key];
+}
+
 /// Checks that [offset, offset + bytes) is in the arena and that `bytes` agrees with the axes.
 static void checkRegion(const std::string &name, ElementType type, const std::vector<AxisSpec> &axes, int64_t offset,
                         int64_t bytes, int64_t arena) {
@@ -168,13 +175,6 @@ static std::optional<uint32_t> readEpilogueKernel(const Json &json, const std::v
   for (size_t i = 0; i < kernels.size(); ++i)
     if (kernels[i].name == name) return static_cast<uint32_t>(i);
   fail("{}: there is no kernel '{}' for an epilogue", where, name);
-}
-
-/// A time, or another number that is not negative.
-static double amountAt(const Json &json, const char *key) {
-  if (!json.contains(key) || !json[key].is_number() || !(json[key].get<double>() >= 0))
-    fail("{}: '{}': expected a number that is at least 0", where, key);
-  return json[key];
 }
 
 /// What the model of costs says of a kernel or a contraction.
@@ -358,6 +358,10 @@ static ArenaSpec readArena(const Json &json, int64_t threads) {
   if (json.contains("bound")) arena.bound = integerAt(json, "bound");
   if (arena.bound && (*arena.bound < 0 || *arena.bound > arena.bytes))
     fail("{}: the arena of {} bytes cannot have {} at least", where, arena.bytes, *arena.bound);
+  if (json.contains("recomputation")) {
+    const Json &times = json["recomputation"];
+    arena.recomputation = {amountAt(times, "seconds"), amountAt(times, "step"), amountAt(times, "bound")};
+  }
   readRegion(json, "workspace", arena.bytes, 1, arena.workspaceOffset, arena.workspaceBytes);
   readRegion(json, "scratch", arena.bytes, threads, arena.scratchOffset, arena.scratchBytes);
   return arena;

@@ -147,12 +147,20 @@ struct TargetSpec {
   std::optional<int64_t> contextBytes = std::nullopt; ///< of a GPU's memory: what its driver takes; none: not described
 };
 
+/// What recomputing values takes, for an arena of limited size, by the model of costs.
+struct RecomputationSpec {
+  double seconds = 0; ///< in a step
+  double step = 0;    ///< of a step without it
+  double bound = 0;   ///< no plan within the limit needs less
+};
+
 /// The arena, and the regions of it that are not places of values.
 struct ArenaSpec {
   int64_t bytes = 0;
   std::optional<int64_t> bound = std::nullopt; ///< no places need fewer bytes; none: not known
   int64_t workspaceOffset = 0, workspaceBytes = 0;
-  int64_t scratchOffset = 0, scratchBytes = 0; ///< bytes for each of the target's threads
+  int64_t scratchOffset = 0, scratchBytes = 0;                   ///< bytes for each of the target's threads
+  std::optional<RecomputationSpec> recomputation = std::nullopt; ///< none: its size was not limited
 };
 
 /// What the model of costs predicted when the program was compiled.

@@ -55,6 +55,16 @@ std::string describeGap(const ArenaSpec &arena) {
   return percent < 0.1 ? "less than 0.1 % above its bound" : fmt::format("{:.1f} % above its bound", percent);
 }
 
+std::string describeRecomputation(const ArenaSpec &arena) {
+  if (!arena.recomputation) return "";
+  const RecomputationSpec &times = *arena.recomputation;
+  double percent = 100 / std::max(times.step, 1e-12);
+  std::string text = fmt::format("{:.1f} % of a step", percent * times.seconds);
+  double gap = percent * std::max(0.0, times.seconds - times.bound);
+  if (gap < 0.05) return text + ", the least that this memory allows";
+  return text + fmt::format("; with this memory it needs {:.1f} % at least", percent * times.bound);
+}
+
 MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data) {
   MemoryNeeds needs;
   auto add = [&](std::string name, int64_t bytes, std::string note = "", bool isPart = false) {

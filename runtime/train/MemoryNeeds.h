@@ -34,6 +34,10 @@ struct MemoryNeeds {
 /// How far the arena is above its bound: "optimal", "0.3 % above its bound"; empty if the bound is not known.
 std::string describeGap(const ArenaSpec &arena);
 
+/// What recomputation takes, and what it needs at least: "8.2 % of a step; with this memory it needs 6.6 % at least";
+/// empty if the memory is not limited.
+std::string describeRecomputation(const ArenaSpec &arena);
+
 /// What a training run takes of the host's memory: anonymous pages, without the files that it maps.
 MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data);
 
