@@ -245,8 +245,8 @@ FrontierPoint tessera::measure(func::FuncOp step, RecomputePlan plan, double sec
   return point;
 }
 
-/// The plans of every `stride`th stage of a path, with their memory. Packing takes most of the time, and needs no IR: it
-/// runs on all processors. Results do not depend on their number.
+/// The plans of every `stride`th stage of a path, with their memory. Packing takes most of the time, and needs no IR:
+/// it runs on all processors. Results do not depend on their number.
 static std::deque<FrontierPoint> evaluate(func::FuncOp step, std::vector<PlannedStages> path, size_t stride) {
   std::deque<FrontierPoint> points; // which stay where they are
   llvm::DefaultThreadPool pool;
