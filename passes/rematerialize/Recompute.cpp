@@ -166,8 +166,11 @@ static Operation *firstReader(ArrayRef<Operation *> ops) {
 
 /// Views too: one at the beginning of the body would have what it views computed there.
 static void sinkViews(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (Operation *reader = isStorageView(&op) ? firstReader({&op}) : nullptr) op.moveBefore(reader);
+  SmallVector<Operation *> views;
+  for (Operation &op : block)
+    if (isStorageView(&op)) views.push_back(&op);
+  for (Operation *view : llvm::reverse(views))
+    if (Operation *reader = firstReader(view)) view->moveBefore(reader);
 }
 
 void Recomputation::sinkClones() {
