@@ -93,7 +93,7 @@ TEST(Policies, OfBlocksAreThoseOfAllSets) {
   for (unsigned seed = 0; steps < 200 && seed < 2000; ++seed) {
     MLIRContext context;
     Choices choose(seed);
-    OwningOpRef<ModuleOp> module = makeRandomStep(context, seed, choose.integer(6, 12), choose.integer(5, 8));
+    OwningOpRef<ModuleOp> module = makeRandomStep(context, seed, choose.integer(7, 13), choose.integer(5, 8));
     ASSERT_TRUE(module) << "seed " << seed;
     BlockUnits block(module->lookupSymbol<func::FuncOp>("step").getBody().front());
     if (block.units.size() > fewUnits) continue;
@@ -116,5 +116,5 @@ TEST(Policies, OfBlocksAreThoseOfAllSets) {
   EXPECT_EQ(steps, 200);
   EXPECT_GT(sets, 2 * steps);
   EXPECT_GT(many, 0);
-  EXPECT_LT(100 * worse, sets); // of blocks with more units not all sets are tried
+  EXPECT_LE(100 * worse, sets); // of blocks with more units not all sets are tried
 }
