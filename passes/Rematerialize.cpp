@@ -85,15 +85,15 @@ const std::vector<FrontierPoint> *RematerializePass::findOnce(func::FuncOp step,
   return memory->remember(step, std::move(found));
 }
 
-/// As `tsr.recomputation`. An infinite bound says that no plan fits; nothing is made of that module.
+/// As `tsr.recomputation`.
 void RematerializePass::recordTimes(double seconds, double bound, double step) {
   Builder builder(&getContext());
   auto field = [&](StringRef name, double value) {
     return builder.getNamedAttr(name, builder.getF64FloatAttr(std::max(0.0, value)));
   };
-  getOperation()->setAttr(attrs::recomputation,
-                          builder.getDictionaryAttr({field("seconds", seconds), field("step", step),
-                                                     field("bound", std::isfinite(bound) ? bound : seconds)}));
+  getOperation()->setAttr(
+      attrs::recomputation,
+      builder.getDictionaryAttr({field("seconds", seconds), field("step", step), field("bound", bound)}));
 }
 
 /// Kernels that lost results are other kernels.
@@ -109,7 +109,9 @@ size_t RematerializePass::choose(ArrayRef<FrontierPoint> frontier, int64_t arena
                                  const OpTimes &times) {
   int64_t room = arena - stateBytes(getOperation());
   size_t chosen = firstWithin(frontier, room, step);
-  double bound = TimeBound(step, pins, times).secondsWithin(room), whole = 0;
+  // The bound is for the order of ops here: a plan that fits only if ops move is compared with others of its size.
+  int64_t live = std::max(room, frontier[chosen].bytes <= room ? 0 : frontier[chosen].live);
+  double bound = TimeBound(step, pins, times).secondsWithin(live), whole = 0;
   for (Operation &op : step.getBody().front()) whole += times.secondsOf(&op);
   recordTimes(frontier[chosen].seconds, bound, whole);
   return chosen;
