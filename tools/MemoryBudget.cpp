@@ -70,6 +70,7 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
   std::optional<int64_t> arena;
   OwningOpRef<ModuleOp> smallest; // of those that do not fit: less in the arena may be more in tables of the process
   int64_t leastBytes = std::numeric_limits<int64_t>::max();
+  bool triesLeast = false;
   for (int round = 0;; ++round) {
     Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
     if (arena) limitArena(*trial.module, *arena);
@@ -87,7 +88,11 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
     bool canRecompute = MemorySettings::of(*trial.module).getMode() == RematMode::Auto;
     int64_t within = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
     if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
-    if (round == mostRounds || !canRecompute || (arena && within >= *arena)) {
+    if (round >= mostRounds || !canRecompute || (arena && within >= *arena)) {
+      if (canRecompute && !triesLeast) { // a plan that was chosen because it nearly fits is not the last word
+        triesLeast = true, arena = 0;
+        continue;
+      }
       if (!options.takesLeast) return refuseBudget(*smallest, budget, leastBytes, options);
       input.module = std::move(smallest);
       return ExitDone;
