@@ -76,11 +76,10 @@ static void printPlan(const Manifest &manifest) {
             manifest.gemms.size());
   if (auto step = manifest.entries.find("step"); manifest.isForGpu() && step != manifest.entries.end()) {
     int64_t launches = countLaunches(step->second.trace);
-    auto addParts = [&](const auto &list) { // the launches of ops with several
-      for (const auto &one : list)
-        if (auto calls = one.calls.find("step"); one.isPart && calls != one.calls.end()) launches += calls->second;
-    };
-    addParts(manifest.kernels), addParts(manifest.gemms);
+    for (const KernelSpec &kernel : manifest.kernels) // the launches of ops with several
+      if (auto calls = kernel.calls.find("step"); kernel.isPart && calls != kernel.calls.end())
+        launches += calls->second;
+    for (const GemmSpec &gemm : manifest.gemms) launches += gemm.partCalls.value_or(0);
     printText("{} launches in a step, one of a graph\n", launches);
   }
   for (const GemmSpec &gemm : manifest.gemms) {

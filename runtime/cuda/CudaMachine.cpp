@@ -72,6 +72,7 @@ private:
     DeviceNumber number = 0;
     int major = 0, minor = 0; ///< compute capability
     std::string name;
+    MemoryAdvice advice; ///< for a program that needs more memory than it has
   };
   /// A call that is timed by two events on the device.
   struct TimedCall {
@@ -124,7 +125,6 @@ private:
 
   const Driver &driver = Driver::get();
   const Manifest &manifest;
-  MemoryAdvice advice;
   Device device;
   Stream stream = nullptr;
   DevicePointer arena = 0;
@@ -145,7 +145,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
-    : manifest(manifest), advice(options.advice), mirror(manifest.arena.bytes) {
+    : manifest(manifest), mirror(manifest.arena.bytes) {
+  device.advice = options.advice;
   switches = {isSet("TESSERA_CUDA_EAGER"), isSet("TESSERA_CUDA_IN_ORDER")};
   openDevice();
   allocateArena();
@@ -215,7 +216,7 @@ void CudaMachine::requireFree(size_t needed) const {
     fail("the program needs {} bytes of {}'s memory, of which {} of {} are free; end other processes that use the "
          "GPU, or {}",
          needed, device.name, free, total,
-         advice ? advice(static_cast<int64_t>(free) + held) : "compile with a smaller batch");
+         device.advice ? device.advice(static_cast<int64_t>(free) + held) : "compile with a smaller batch");
 }
 
 void CudaMachine::allocateArena() {
@@ -341,7 +342,7 @@ void CudaMachine::contract(const ContractionCall &call) {
   if (std::optional<uint32_t> kernel = contractions->kernelOf(call.gemm))
     runKernel(*kernel, "kernel " + manifest.kernels[*kernel].name + ", which completes " + name,
               contractions->kernelArguments(call).data());
-  if (!description.isPart) notifyObserver();
+  if (!description.partCalls) notifyObserver();
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,7 +11,6 @@
 #include "runtime/base/Json.h"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,11 +39,11 @@ struct GemmSpec {
   bool hasAux = false; ///< there is a matrix of the type and the strides of c
   /// The number of the kernel that computes the epilogue where cuBLASLt cannot.
   std::optional<uint32_t> epilogueKernel;
-  bool isPart = false;                  ///< a later call completes the contraction
-  std::map<std::string, int64_t> calls; ///< number of calls, by entry function
-  bool tf32 = false;                    ///< a GPU may round f32 operands to tf32 (10 mantissa bits)
-  std::optional<double> seconds;        ///< predicted, of one call
-  Json work;                            ///< for the model of costs; profiles repeat it
+  /// Of a part, which a later call completes: how often a step calls it.
+  std::optional<int64_t> partCalls;
+  bool tf32 = false;             ///< a GPU may round f32 operands to tf32 (10 mantissa bits)
+  std::optional<double> seconds; ///< predicted, of one call
+  Json work;                     ///< for the model of costs; profiles repeat it
 };
 
 /// What one call does: operations, two for each multiply-add, and at least how many bytes it reads and writes.

@@ -212,10 +212,9 @@ static GemmSpec readGemm(const Json &json, const std::vector<KernelSpec> &kernel
   gemm.tf32 = json.value("tf32", false);
   gemm.epilogue = readEpilogue(json);
   gemm.hasAux = json.value("aux", false);
-  gemm.isPart = json.value("part", false);
+  if (json.value("part", false)) gemm.partCalls = readCounts(json, "calls")["step"];
   gemm.epilogueKernel = readEpilogueKernel(json, kernels);
   if (gemm.epilogue == GemmEpilogue::GeluGrad && !gemm.hasAux) fail("{}: contraction '{}' lacks aux", where, gemm.name);
-  gemm.calls = readCounts(json, "calls");
   readCost(json, gemm.seconds, gemm.work);
   return gemm;
 }
