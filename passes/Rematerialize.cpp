@@ -21,7 +21,6 @@
 #include "passes/rematerialize/TimeBound.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
-#include <cmath>
 
 namespace tessera {
 #define GEN_PASS_DEF_REMATERIALIZEPASS

@@ -88,16 +88,14 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
     bool canRecompute = MemorySettings::of(*trial.module).getMode() == RematMode::Auto;
     int64_t within = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
     if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
-    if (round >= mostRounds || !canRecompute || (arena && within >= *arena)) {
-      if (canRecompute && !triesLeast) { // a plan that was chosen because it nearly fits is not the last word
-        triesLeast = true, arena = 0;
-        continue;
-      }
+    if (!canRecompute || triesLeast) {
       if (!options.takesLeast) return refuseBudget(*smallest, budget, leastBytes, options);
       input.module = std::move(smallest);
       return ExitDone;
     }
-    arena = within;
+    // A plan that was chosen because it nearly fits is not the last word: that has the one with the least memory.
+    triesLeast = round >= mostRounds || within <= 0 || (arena && within >= *arena);
+    arena = triesLeast ? 0 : within;
   }
   if (arena) limitArena(*input.module, *arena);
   run.printsWarnings = false; // again

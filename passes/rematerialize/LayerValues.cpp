@@ -1,22 +1,10 @@
 //===- LayerValues.cpp - what layers save or recompute, value by value ----===//
 
 #include "passes/rematerialize/LayerValues.h"
-#include "llvm/ADT/MapVector.h"
+#include "passes/rematerialize/Policies.h"
 
 using namespace mlir;
 using namespace tessera;
-
-/// Time of ops of the backward body that are not needed where units are recomputed.
-static double secondsOfDuplicates(const LayerPair &pair, const llvm::BitVector &recomputed, const OpTimes &times) {
-  llvm::MapVector<Operation *, unsigned> known;
-  for (const Duplicate &duplicate : pair.duplicates)
-    if (int unit = pair.unitOf(duplicate.forward); unit >= 0 && recomputed[unit])
-      ++known[duplicate.backward.getOwner()];
-  double seconds = 0;
-  for (auto [op, results] : known)
-    if (results == op->getNumResults()) seconds += times.secondsOf(op);
-  return seconds;
-}
 
 namespace {
 
@@ -44,6 +32,7 @@ private:
   const OpTimes &times;
   RepeatOp forward;
   int64_t layers;
+  std::vector<Credit> credits;
   std::vector<SpanPolicy> policies;
   int64_t segments = 0, inSegments = 0; ///< and the layers in them
 };
@@ -52,7 +41,8 @@ private:
 
 StackValues::StackValues(const LayerPair &pair, ArrayRef<LayerSpan> spans, const PinPatterns &names,
                          const OpTimes &times)
-    : pair(pair), names(names), times(times), forward(pair.forward), layers(forward.getAxis().getSize()) {
+    : pair(pair), names(names), times(times), forward(pair.forward), layers(forward.getAxis().getSize()),
+      credits(creditsOf(pair, times)) {
   if (spans.empty()) policies.push_back(policyOf(layers, llvm::BitVector(pair.units.size())));
   for (const LayerSpan &span : spans)
     if (span.segments == 0)
@@ -69,9 +59,9 @@ SpanPolicy StackValues::policyOf(int64_t layers, llvm::BitVector recomputed) con
 /// Of all layers of the span.
 LayerAlternative StackValues::costOf(const SpanPolicy &policy) const {
   LayerAlternative cost;
-  for (unsigned unit : policy.recomputed.set_bits())
-    for (Operation *op : pair.units[unit].ops) cost.seconds += times.secondsOf(op);
-  cost.seconds -= secondsOfDuplicates(pair, policy.recomputed, times);
+  for (unsigned unit : policy.recomputed.set_bits()) cost.seconds += secondsOf(pair.units[unit], times);
+  for (const Credit &credit : credits)
+    if (!credit.units.test(policy.recomputed)) cost.seconds -= credit.seconds;
   cost.seconds *= static_cast<double>(policy.layers * timesRun(forward->getBlock()));
   for (Value value : policy.saved) cost.bytes += policy.layers * tensorType(value).getNumBytes();
   return cost;
