@@ -26,7 +26,7 @@ struct GemmPart {
 };
 
 /// Operations below which a second call costs about what it gains. By the rates that an H200 reached, 2^31 take 20 us in
-/// kernels for unaligned sizes and 4 us in the others; the second calls of GPT-2 took 30 to 43 us, for far more work.
+/// kernels for unaligned sizes and 4 us in the others.
 constexpr int64_t leastOperationsOfParts = int64_t(1) << 31;
 
 /// The parts in the order in which they run; the last one is the largest. One part, the whole: if all contiguous
