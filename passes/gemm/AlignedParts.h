@@ -25,8 +25,8 @@ struct GemmPart {
   int64_t a = 0, b = 0, c = 0, bias = 0;
 };
 
-/// Operations below which a second call costs about what it gains. By the rates that an H200 reached, 2^31 take 20 us in
-/// kernels for unaligned sizes and 4 us in the others.
+/// Operations below which a second call costs about what it gains. By the rates that an H200 reached, 2^31 take
+/// 20 us in kernels for unaligned sizes and 4 us in the others.
 constexpr int64_t leastOperationsOfParts = int64_t(1) << 31;
 
 /// The parts in the order in which they run; the last one is the largest. One part, the whole: if all contiguous
