@@ -80,6 +80,40 @@ class Contender:
             if count == readings:
                 return
 
+    def alternate(self):
+        """Runs as a process of several that take turns: ends after each step, whose seconds it yields, stopped meanwhile.
+
+        The first step is not counted. The caller closes the generator, which ends the process.
+        """
+        with tempfile.TemporaryDirectory() as empty:
+            turn = Turn(os.getloadavg()[0])
+            self.turns.append(turn)
+            process = subprocess.Popen(
+                self.command, cwd=self.folder or empty, env=dict(os.environ, **self.environment),
+                stdout=subprocess.PIPE, text=True, start_new_session=True,
+            )  # fmt: skip
+            try:
+                began, is_first = time.perf_counter(), True
+                for line in process.stdout:
+                    found = STEP.match(line)
+                    if not found:
+                        continue
+                    seconds = time.perf_counter() - began
+                    os.killpg(process.pid, signal.SIGSTOP)
+                    turn.losses[int(found.group(1))] = float(found.group(2))
+                    turn.peak = max(turn.peak, peak_bytes(process.pid))
+                    if is_first:
+                        turn.start = round(seconds, 3)
+                    else:
+                        turn.steps.append(round(seconds, 9))
+                    yield None if is_first else seconds
+                    is_first, began = False, time.perf_counter()
+                    os.killpg(process.pid, signal.SIGCONT)
+                raise RuntimeError(f"{self.name} ended after {len(turn.steps)} steps")
+            finally:
+                end_group(process.pid)
+                process.wait()
+
     def steps(self):
         return [seconds for turn in self.turns for seconds in turn.steps]
 

@@ -67,6 +67,8 @@ WORKLOADS = {
         gpt2(4, 64),
         gpt2(8, 128),
         gpt2(1, 1024),
+        gpt2(2, 1024),
+        gpt2(8, 1024),
         byte_gpt("byte-gpt-1m", depth=5, heads=4, head_size=32, block=5),
         byte_gpt("byte-gpt-3m", depth=4, heads=4, head_size=64, block=2),
         byte_gpt("byte-gpt-10m", depth=6, heads=6, head_size=64, block=1),
