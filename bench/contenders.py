@@ -81,7 +81,7 @@ class Contender:
                 return
 
     def alternate(self):
-        """Runs as a process of several that take turns: ends after each step, whose seconds it yields, stopped meanwhile.
+        """Runs a step at a time, and yields its seconds; the process is stopped meanwhile, so that others run.
 
         The first step is not counted. The caller closes the generator, which ends the process.
         """

@@ -9,7 +9,7 @@ each program, the median of a step and the greatest resident memory, then which 
 memory and less time than one of ours. The same goes to bench/results/ as JSON, from which gpu/plot_memory.py draws.
 With --before, a further compiler takes part without a budget: `before`.
 
-With --alternate all of our programs are in memory at once and take turns at each step, those that wait are stopped:
+With --alternate all of our programs are in memory at once and alternate at each step; those that wait are stopped.
 --rounds is the number of steps, and the ratios are those of steps of one round.
 """
 
@@ -112,7 +112,7 @@ def measure(workload, options, scratch):
 
 
 def alternate(workload, options, scratch):
-    """Steps in turns: what disturbs the machine for longer than a step disturbs all."""
+    """A step of each at a time: what disturbs the machine for longer than a step disturbs all."""
     taking_part = list(ours(workload, options, scratch))
     record, path = record_of(workload, options)
     runs = [one.alternate() for one in taking_part]
@@ -158,7 +158,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--blocks", type=int, default=3, help="steps of a run that are counted")
     parser.add_argument("--skip", type=int, default=1, help="steps after the first that are not counted either")
-    parser.add_argument("--alternate", action="store_true", help="our programs alone, in turns at each step")
+    parser.add_argument("--alternate", action="store_true", help="our programs alone, a step of each at a time")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--limit", type=float, default=1800, help="seconds that a run may take")
     parser.add_argument("--results", default=os.path.join(training.HERE, "results"), help="folder for the JSON files")

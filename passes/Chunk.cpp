@@ -62,6 +62,7 @@ private:
   void markTowardsWide();
   bool addPathsBetween();
   bool canRunInParts(Operation *op) const;
+  AxisDivision divisionOf(Operation *op) const;
   bool isSumOverRows(Operation *op) const;
   bool hasValidResults();
   NamedTensorType part(NamedTensorType type) const;
@@ -99,12 +100,13 @@ void Chunk::markTowardsWide() {
     }
 }
 
-bool Chunk::isSumOverRows(Operation *op) const {
-  auto sums = [&](ArrayAttr over) { return llvm::is_contained(names(over), axis.getName()); };
-  if (auto reduce = dyn_cast<ReduceOp>(op)) return reduce.getKind() == ReduceKind::Sum && sums(reduce.getOver());
-  auto other = dyn_cast<ContractOp>(op);
-  return other && !other.getInit() && !other.getBias() && sums(other.getOver());
+/// How the op works on parts of the axis; not at all if it does not say so.
+AxisDivision Chunk::divisionOf(Operation *op) const {
+  auto divisible = dyn_cast<DivisibleOpInterface>(op);
+  return divisible ? divisible.getDivision(axis.getName()) : AxisDivision::none();
 }
+
+bool Chunk::isSumOverRows(Operation *op) const { return divisionOf(op).isCombined(ReduceKind::Sum); }
 
 /// Whether the op can be computed one range of the axis at a time: positions are independent, or summed over.
 bool Chunk::canRunInParts(Operation *op) const {
@@ -113,8 +115,7 @@ bool Chunk::canRunInParts(Operation *op) const {
   bool touches = llvm::any_of(op->getOperands(), [&](Value v) { return hasAxis(v); }) ||
                  llvm::any_of(op->getResults(), [&](Value v) { return hasAxis(v); });
   if (!touches) return op->getNumRegions() == 0;
-  auto parallel = dyn_cast<ParallelAxisOpInterface>(op);
-  return parallel && parallel.isParallelAlong(axis.getName());
+  return divisionOf(op).isIndependent();
 }
 
 /// Adds an op, and the producers of its wide operands.

@@ -57,7 +57,7 @@ static void decomposeComposites(ModuleOp module) {
 /// Draws are numbered in canonical order, whatever the memory order.
 static void recordCanonicalOrder(ModuleOp module) {
   module.walk([&](RandomOp op) {
-    if (op.getCanonical()) return;
+    if (op.getCanonical() || op.getStrides()) return;
     SmallVector<StringRef> order = axisNames(op.getType());
     op.setCanonicalAttr(Builder(op).getStrArrayAttr(order));
   });

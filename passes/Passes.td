@@ -117,6 +117,69 @@ def OptimizePass : Tsr_ModulePass<"tsr-optimize"> {
   }];
 }
 
+def ShardPass : Tsr_ModulePass<"tsr-shard"> {
+  let summary = "decides which axes are divided among ranks";
+  let description = [{
+    Begins with what the user says: the mesh (`tsr.mesh`), axes of the program that are laid along mesh axes
+    (`tsr.shard`), and shardings of single states (`tsr.sharding` on them). Every op, argument and result gets a
+    sharding, as an attribute: along which mesh axis each of its axes is divided (`passes/sharding/Assignment.h`).
+
+    ```
+    before   tsr.mesh = [data: 2, tensor: 4], tsr.shard = {batch = "data", ff = "tensor"}
+             %h = tsr.contract %x, %up over [embed]         [batch, seq, ff]
+             %y = tsr.contract %h, %down over [ff]          [batch, seq, embed]
+    after    %h = tsr.contract %x, %up over [embed]         {batch = "data", ff = "tensor"}
+             %y = tsr.contract %h, %down over [ff]          {batch = "data", ff = "tensor"}
+    ```
+
+    Without a mesh nothing changes. Requires: all state is in the state table. Ensures: a mesh axis divides at most one
+    axis of an op.
+  }];
+}
+
+def PartitionPass : Tsr_ModulePass<"tsr-partition"> {
+  let summary = "writes the program with an axis for the ranks";
+  let description = [{
+    Rewrites entry functions into wide form (`passes/sharding/WideBuilder.h`): a divided axis becomes the mesh axis and
+    the axis of a part, so that values have the parts of all ranks. The program is still an ordinary one, which the
+    interpreter evaluates. What ranks exchange are ops on mesh axes: to reduce over one is an all-reduce, to merge one
+    with the axis of a part an all-gather, to split a whole axis is taking one's own part.
+
+    ```
+    before   %y = tsr.contract %h, %down over [ff]            {batch = "data", ff = "tensor"}
+    after    %p = tsr.contract %h, %down over [ff]            [data, tensor, batch, seq, embed]
+             %y = tsr.reduce sum %p over [tensor]             [data, batch, seq, embed]
+    ```
+
+    Sizes that the ranks do not divide are padded. What is behind the end of an axis is anything, but for state, where
+    it is zero; what is reduced over gets the neutral element there.
+
+    Requires: `tsr-shard`. Ensures: each result is that of the program before, but for the order of sums over divided
+    axes.
+  }];
+}
+
+def LocalizePass : Tsr_ModulePass<"tsr-localize"> {
+  let summary = "writes the program of one rank";
+  let description = [{
+    Removes the mesh axes from all types: a value is this rank's part. Reductions over mesh axes, and merges of them,
+    become exchanges of bytes (`tsr.start`, `tsr.wait`) with ordinary ops around them (`passes/sharding/Exchanges.h`); a
+    split along a mesh axis reads this rank's part. All ranks run this one program. What differs are the positions of a
+    rank along the axes of the mesh, which are inputs with the role `rank`.
+
+    ```
+    before   %y = tsr.reduce sum %p over [tensor]
+    after    %s = tsr.split %p batch into [tensor, batch]
+             %r = tsr.start all_to_all %s along tensor
+             %w = tsr.wait %r sent %s
+             %t = tsr.reduce sum %w over [tensor]
+             …                                                  and an all_gather of %t
+    ```
+
+    Requires: `tsr-partition`. Ensures: sums over ranks are in the order of the ranks.
+  }];
+}
+
 def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {
   let summary = "computes large intermediate results for some rows at a time";
   let description = [{

@@ -25,6 +25,10 @@ inline constexpr llvm::StringLiteral epilogues = "tsr.epilogues";
 inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array of dictionaries, as in the manifest
 inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
 inline constexpr llvm::StringLiteral audit = "tsr.audit";       ///< unit: `precision` makes the entry function `shadow`
+/// The mesh of ranks (ir/program/Mesh.h): array of axes; absent: one rank.
+inline constexpr llvm::StringLiteral mesh = "tsr.mesh";
+/// Which mesh axis the user lays an axis along: dictionary. `shard` begins with it.
+inline constexpr llvm::StringLiteral shard = "tsr.shard";
 // What the user says about memory (ir/program/MemorySettings.h), and what the phase `rematerialize` found.
 inline constexpr llvm::StringLiteral memory = "tsr.memory";       ///< dictionary {budget, arena}, in bytes
 inline constexpr llvm::StringLiteral remat = "tsr.remat";         ///< what is recomputed: a word
@@ -47,6 +51,9 @@ inline constexpr llvm::StringLiteral input =
     "tsr.input"; ///< dictionary {name, role, data, field, of} as in the manifest, and `order`
 inline constexpr llvm::StringLiteral output = "tsr.output"; ///< dictionary {name, role} as in the manifest, and `order`
 inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, after `schedule`
+/// On ops, states, arguments and results, by `shard` (passes/sharding/Sharding.h): which mesh axis an axis is divided
+/// along, as a dictionary; on repeats a list of dictionaries, one for each operand.
+inline constexpr llvm::StringLiteral sharding = "tsr.sharding";
 // On ops.
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
 inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`

@@ -213,5 +213,6 @@ Value GraphBuilder::scatterAdd(Value updates, Names at, ValueRange indices, Name
 
 Value GraphBuilder::random(Distribution distribution, int32_t site, Value seed, Value step, ValueRange salts,
                            NamedTensorType type) {
-  return RandomOp::create(*this, loc, type, distribution, static_cast<uint32_t>(site), seed, step, salts, ArrayAttr());
+  return RandomOp::create(*this, loc, type, distribution, static_cast<uint32_t>(site), seed, step, salts,
+                          /*first=*/Value(), ArrayAttr(), DictionaryAttr());
 }

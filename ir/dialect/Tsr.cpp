@@ -197,6 +197,21 @@ SmallVector<int64_t> NamedTensorType::getStrides() const {
   return strides;
 }
 
+SmallVector<int64_t> RandomOp::getIndexStrides() {
+  ArrayRef<AxisAttr> axes = getType().getAxes();
+  if (std::optional<DictionaryAttr> strides = getStrides())
+    return llvm::map_to_vector(axes, [&](AxisAttr a) { return strides->getAs<IntegerAttr>(a.getName()).getInt(); });
+  SmallVector<StringRef> order =
+      getCanonical() ? names(*getCanonical()) : llvm::map_to_vector(axes, [](AxisAttr axis) { return axis.getName(); });
+  SmallVector<int64_t> strides(axes.size());
+  int64_t stride = 1;
+  for (StringRef name : llvm::reverse(order)) {
+    int64_t axis = getType().findAxis(name);
+    strides[axis] = stride, stride *= axes[axis].getSize();
+  }
+  return strides;
+}
+
 NamedTensorType NamedTensorType::withElementType(Type type) const {
   return get(getContext(), getAxes(), type, getAllocated());
 }

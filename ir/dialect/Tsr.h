@@ -32,6 +32,8 @@ struct TensorValue;
 #include "ir/dialect/TsrDialect.h.inc"
 #include "ir/dialect/TsrEnums.h.inc"
 
+#include "ir/dialect/Division.h"
+
 #define GET_ATTRDEF_CLASSES
 #include "ir/dialect/TsrAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES

@@ -65,6 +65,10 @@ def Tsr_ReduceKind : Tsr_Enum<"ReduceKind",
      I32EnumCase<"MaxNum", 3, "maxnum">]>;
 def Tsr_ReduceKindAttr : Tsr_EnumAttr<Tsr_ReduceKind, "reduce_kind">;
 
+def Tsr_ExchangeKind : Tsr_Enum<"ExchangeKind",
+    [I32EnumCase<"AllGather", 0, "all_gather">, I32EnumCase<"AllToAll", 1, "all_to_all">]>;
+def Tsr_ExchangeKindAttr : Tsr_EnumAttr<Tsr_ExchangeKind, "exchange_kind">;
+
 def Tsr_Predicate : Tsr_Enum<"Predicate",
     [I32EnumCase<"EQ", 0, "eq">, I32EnumCase<"NE", 1, "ne">, I32EnumCase<"LT", 2, "lt">,
      I32EnumCase<"LE", 3, "le">, I32EnumCase<"GT", 4, "gt">, I32EnumCase<"GE", 5, "ge">]>;

@@ -21,7 +21,7 @@ include "ir/dialect/TsrOpBase.td"
 /// An entry without the trait MayBeInKernel runs in no kernel: then no program can contain the op after `fuse`.
 /// C1: operands that share an axis agree in its size. C2: the result's axes are the union of the operands' axes.
 class Tsr_ElementwiseOp<string opMnemonic, list<Trait> traits = [], list<string> methods = []>
-    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface, methods>, Tsr_ParallelAxisInterface]
+    : Tsr_PureOp<opMnemonic, [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface, methods>, Tsr_DivisibleInterface]
         # traits> {
   let results = (outs Tsr_Tensor:$result);
   let assemblyFormat = "operands `` custom<Notes>(attr-dict) `:` functional-type(operands, results)";

@@ -64,14 +64,16 @@ def Tsr_CostInterface : OpInterface<"CostOpInterface"> {
   let methods = [InterfaceMethod<"Floating-point operations; a multiply-add counts as two.", "int64_t", "getFlops">];
 }
 
-def Tsr_ParallelAxisInterface : OpInterface<"ParallelAxisOpInterface"> {
+def Tsr_DivisibleInterface : OpInterface<"DivisibleOpInterface"> {
   let cppNamespace = "::tessera";
-  let description = "An op that may be applied to ranges of an axis separately, as `chunk` does.";
+  let description = [{
+    An op that may be applied to parts of an axis separately: to one after the other, as `chunk` does, or to each on
+    another rank, as `partition` does.
+  }];
   let methods = [
-    InterfaceMethod<[{
-      Whether results at a position of the axis depend, of operands that have the axis, only on the elements at that
-      position.
-    }], "bool", "isParallelAlong", (ins "::llvm::StringRef":$axis), "", "return true;">,
+    InterfaceMethod<"How results follow from parts of those operands that have the axis.", "::tessera::AxisDivision",
+                    "getDivision", (ins "::llvm::StringRef":$axis), "",
+                    "return ::tessera::AxisDivision::independent();">,
   ];
 }
 

@@ -1,6 +1,6 @@
 //===- TsrOps.td - operations of the tsr dialect --------------------------===//
 //
-// Elementwise ops are in TsrElementwise.td, those of training in TsrTraining.td.
+// Elementwise ops are in TsrElementwise.td, those of training in TsrTraining.td, those of several ranks in TsrRanks.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,6 +8,7 @@
 #define TSR_OPS_TD
 
 include "ir/dialect/TsrElementwise.td"
+include "ir/dialect/TsrRanks.td"
 include "ir/dialect/TsrTraining.td"
 
 //===----------------------------------------------------------------------===//
@@ -16,7 +17,7 @@ include "ir/dialect/TsrTraining.td"
 
 def Tsr_ConstantOp
     : Tsr_PureOp<"constant", [ConstantLike, Tsr_MayBeInKernel, Tsr_IsSource, Tsr_HasNoArithmetic,
-                              Tsr_ParallelAxisInterface]> {
+                              Tsr_DivisibleInterface]> {
   let summary = "a splat: all elements have one value";
   let description = "C1: `value` is a float or integer attribute of the result's element type.";
   let arguments = (ins TypedAttrInterface:$value);
@@ -35,31 +36,38 @@ def Tsr_IndexOp : Tsr_PureOp<"index", [Tsr_MayBeInKernel, Tsr_IsSource, Tsr_HasN
   let hasVerifier = 1;
 }
 
-def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_IsSource, Tsr_Approximated]> {
+def Tsr_RandomOp : Tsr_PureOp<"random", [AttrSizedOperandSegments, Tsr_MayBeInKernel, Tsr_IsSource, Tsr_Approximated]> {
   let summary = "counter-based random draws (Philox 4x32-10)";
   let description = [{
     Each element depends on `seed`, `step`, `site`, `salts` and its index (row-major in canonical order of the axes)
     only, so that draws are the same under any layout, fusion, recomputation and sharding. `site` is a stable hash of
     the draw's path in the model; `salts` are the induction values of the enclosing repeats. `canonical` lists
     the axes in the order that the index follows: as declared, for initial values; `layout` sets it where it is not
-    set.
+    set. `strides` says the same of a draw that is divided among ranks: the index is `first`, 0 where absent, plus the
+    sum of position times stride over the axes of the result.
 
     key = (low, high word of seed); counter = (low, high word of the index, step, mix(site, salts)), where mix folds
     `h = (h ^ salt) * 0x9E3779B1 + 0x7F4A7C15` over the salts, outermost repeat first, starting with `h = site`.
     uniform: `(w0 >> 8) * 2^-24`, in [0, 1). normal: Box-Muller, `sqrt(-2 ln(((w0 >> 8) + 1) * 2^-24)) * cos(2 pi (w1
     >> 8) * 2^-24)`. Common subexpression elimination never unifies draws of different sites.
 
-    C1: `canonical` lists the axes of the result.
+    C1: `canonical` lists the axes of the result. C2: `strides` has an integer for each of them, and there is no
+    `canonical` beside it.
   }];
   let arguments = (ins Tsr_DistributionAttr:$distribution, I32Attr:$site, Tsr_Scalar:$seed, Tsr_Scalar:$step,
-                       Variadic<Tsr_Scalar>:$salts,
-                       OptionalAttr<StrArrayAttr>:$canonical);
+                       Variadic<Tsr_Scalar>:$salts, Optional<Tsr_Scalar>:$first,
+                       OptionalAttr<StrArrayAttr>:$canonical, OptionalAttr<DictionaryAttr>:$strides);
   let results = (outs Tsr_FloatTensor:$result);
   let assemblyFormat = [{
     `` $distribution `site` $site `seed` $seed `step` $step (`salts` $salts^)? (`canonical`
-    custom<Names>($canonical)^)? `` custom<Notes>(attr-dict) `:` functional-type(operands, results)
+    custom<Names>($canonical)^)? (`strides` $strides^ (`first` $first^)?)? `` custom<Notes>(attr-dict) `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// By how much the index of a draw grows along each axis of the result, in the order of its type.
+    ::llvm::SmallVector<int64_t> getIndexStrides();
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -69,7 +77,7 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [Tsr_MayBeInKernel, Tsr_IsSource, Tsr_Ap
 def Tsr_ContractOp
     : Tsr_PureOp<"contract", [DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
                              DeclareOpInterfaceMethods<Tsr_CostInterface>,
-                             DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>,
+                             DeclareOpInterfaceMethods<Tsr_DivisibleInterface, ["getDivision"]>,
                              Tsr_MultiplyInterface, AttrSizedOperandSegments, Tsr_MayBeNonFinite]> {
   let summary = "sum of products over named axes";
   let description = [{
@@ -117,7 +125,7 @@ def Tsr_ContractOp
 
 def Tsr_ReduceOp
     : Tsr_PureOp<"reduce", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
-                            DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
+                            DeclareOpInterfaceMethods<Tsr_DivisibleInterface, ["getDivision"]>]> {
   let summary = "sum, maximum or minimum over named axes";
   let description = [{
     At a tie the gradient of `max` and `min` is shared equally. `maxnum` is the maximum of the elements that are not
@@ -137,7 +145,7 @@ def Tsr_ReduceOp
 
 def Tsr_BroadcastOp
     : Tsr_PureOp<"broadcast", [Tsr_MayBeInKernel, DeclareOpInterfaceMethods<Tsr_AdjointInterface>,
-                               Tsr_ParallelAxisInterface, Tsr_PointwiseIdentity, Tsr_IsReshape, Tsr_MovesElements,
+                               Tsr_DivisibleInterface, Tsr_PointwiseIdentity, Tsr_IsReshape, Tsr_MovesElements,
                                Tsr_HasNoArithmetic]> {
   let summary = "repeats the elements along new axes";
   let description = "C1: the result has all axes of the operand, in their sizes. C2: both have one element type.";
@@ -190,7 +198,7 @@ def Tsr_MergeOp : Tsr_MoveOp<"merge", [Tsr_IsReshape]> {
   }];
 }
 def Tsr_ReorderOp
-    : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_ParallelAxisInterface,
+    : Tsr_AxisOp<"reorder", [DeclareOpInterfaceMethods<Tsr_ElementwiseInterface>, Tsr_DivisibleInterface,
                              Tsr_PointwiseIdentity, Tsr_Linear, Tsr_PassesRoundingErrors, Tsr_HasNoArithmetic]> {
   let summary = "the same elements in another memory order";
   let description = "Made by `layout`; before it there are none. C1: axes, their sizes and the element type stay.";
@@ -239,7 +247,7 @@ def Tsr_JoinOp : Tsr_PureOp<"join"> {
 }
 def Tsr_GatherOp
     : Tsr_AxisOp<"gather", [Tsr_IndexTransform, Tsr_HasNoArithmetic,
-                            DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
+                            DeclareOpInterfaceMethods<Tsr_DivisibleInterface, ["getDivision"]>]> {
   let summary = "reads at positions: `result[…] = x[axes[k] = indices[k][…]]`";
   let description = [{
     An index out of range reads the nearest element; a read with `else` is a gather under a select.
@@ -282,7 +290,7 @@ class Tsr_CompositeOp<string opMnemonic, list<Trait> traits = []>
 
 def Tsr_SoftmaxOp
     : Tsr_CompositeOp<"softmax", [AllTypesMatch<["x", "result"]>, Tsr_RoundingSensitive,
-                                  DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
+                                  DeclareOpInterfaceMethods<Tsr_DivisibleInterface, ["getDivision"]>]> {
   let summary = "exp(x - max) / sum(exp(x - max)) over an axis; 0 in a row that is -inf throughout";
   let description = "C1: the operand has the axis, and no fp8 type.";
   let arguments = (ins Tsr_FloatTensor:$x, StrAttr:$axis);
@@ -290,7 +298,9 @@ def Tsr_SoftmaxOp
   let assemblyFormat = "$x `over` custom<Name>($axis) `` custom<Notes>(attr-dict) `:` type($x)";
 }
 
-def Tsr_LayerNormOp : Tsr_CompositeOp<"layer_norm", [AllTypesMatch<["x", "result"]>]> {
+def Tsr_LayerNormOp
+    : Tsr_CompositeOp<"layer_norm", [AllTypesMatch<["x", "result"]>,
+                                     DeclareOpInterfaceMethods<Tsr_DivisibleInterface, ["getDivision"]>]> {
   let summary = "(x - mean) * rstd over axes, with rstd = 1 / sqrt(variance + epsilon)";
   let description = [{
     The variance is the mean of squared distances (biased). The backward pass reads `rstd`.
@@ -305,7 +315,7 @@ def Tsr_LayerNormOp : Tsr_CompositeOp<"layer_norm", [AllTypesMatch<["x", "result
 }
 
 def Tsr_CrossEntropyOp
-    : Tsr_CompositeOp<"cross_entropy", [DeclareOpInterfaceMethods<Tsr_ParallelAxisInterface, ["isParallelAlong"]>]> {
+    : Tsr_CompositeOp<"cross_entropy", [DeclareOpInterfaceMethods<Tsr_DivisibleInterface, ["getDivision"]>]> {
   let summary = "log(sum(exp(logits))) - logits[axis = label]";
   let description = [{
     In nats. The backward pass computes the probabilities again, as exp(logits - shift) * inverseSum. `shift` is the

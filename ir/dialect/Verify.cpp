@@ -111,10 +111,17 @@ LogicalResult IndexOp::verify() {
 }
 
 LogicalResult RandomOp::verify() {
+  ArrayRef<AxisAttr> axes = getType().getAxes();
+  if (std::optional<DictionaryAttr> strides = getStrides()) {
+    auto has = [&](AxisAttr axis) { return strides->getAs<IntegerAttr>(axis.getName()) != nullptr; };
+    if (strides->size() == axes.size() && llvm::all_of(axes, has) && !getCanonical()) return success();
+    return emitOpError("expected `strides` to have a number for each axis of the result, ")
+           << getType() << ", and no `canonical`";
+  }
   if (!getCanonical()) return success();
   SmallVector<StringRef> canonical = names(*getCanonical());
   auto has = [&](AxisAttr axis) { return llvm::is_contained(canonical, axis.getName()); };
-  if (canonical.size() == getType().getAxes().size() && llvm::all_of(getType().getAxes(), has)) return success();
+  if (canonical.size() == axes.size() && llvm::all_of(axes, has)) return success();
   return emitOpError("expected `canonical` to list the axes of the result, ") << getType();
 }
 
@@ -301,6 +308,22 @@ LogicalResult ScatterAddOp::verify() {
   if (getInit() && getInit().getType() != getType()) return emitOpError("expected init of the result's type");
   if (failed(expectElementType(*this, updates.getElementType(), getType().getElementType()))) return failure();
   return expectAxes(*this, sizes, updates);
+}
+
+LogicalResult StartOp::verify() {
+  NamedTensorType sent = getX().getType(), received = getType();
+  bool isGather = getKind() == ExchangeKind::AllGather;
+  if (!isGather && sent == received && sent.hasAxis(getAlong())) return success();
+  if (isGather && !sent.hasAxis(getAlong()) && received.hasAxis(getAlong()) && received.withoutAxis(getAlong()) == sent)
+    return success();
+  return emitOpError("expected ") << (isGather ? "the operand with the axis `" : "operand and result with the axis `")
+                                  << getAlong() << "`, got " << sent << " and " << received;
+}
+
+LogicalResult WaitOp::verify() {
+  auto start = getStarted().getDefiningOp<StartOp>();
+  if (start && start->getBlock() == (*this)->getBlock() && start.getX() == getSent()) return success();
+  return emitOpError("expected the result and the operand of a tsr.start of the same block");
 }
 
 LogicalResult SoftmaxOp::verify() {

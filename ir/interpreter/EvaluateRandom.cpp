@@ -1,7 +1,6 @@
 //===- EvaluateRandom.cpp - counter-based random numbers ------------------===//
 
 #include "ir/interpreter/Interpreter.h"
-#include "ir/interpreter/IterationSpace.h"
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -27,29 +26,25 @@ static double draw(Distribution distribution, const std::array<uint32_t, 4> &wor
   return radius * std::cos(2 * std::numbers::pi * ((words[1] >> 8) * 0x1p-24));
 }
 
-/// The result's type with its axes in canonical order: that of the index which numbers are drawn by.
-static NamedTensorType canonicalType(RandomOp op) {
-  auto type = cast<NamedTensorType>(op.getType());
-  if (!op.getCanonical()) return type;
-  auto axes = llvm::map_to_vector(names(*op.getCanonical()),
-                                  [&](StringRef name) { return type.getAxes()[type.findAxis(name)]; });
-  return type.withAxes(axes);
-}
-
 LogicalResult RandomOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results, Interpreter &) {
   auto seed = static_cast<uint64_t>(static_cast<int64_t>(operands[0].data[0]));
   auto word = [](const TensorValue &scalar) { return static_cast<uint32_t>(static_cast<int64_t>(scalar.data[0])); };
   uint32_t mixed = getSite();
-  for (const TensorValue &salt : operands.drop_front(2)) mixed = (mixed ^ word(salt)) * 0x9E3779B1u + 0x7F4A7C15u;
+  for (const TensorValue &salt : operands.slice(2, getSalts().size()))
+    mixed = (mixed ^ word(salt)) * 0x9E3779B1u + 0x7F4A7C15u;
 
   TensorValue &result = results[0];
-  NamedTensorType canonical = canonicalType(*this);
-  IterationSpace space(canonical.getAxes());
-  space.add(result.type).add(canonical).forEach([&](ArrayRef<int64_t> at) {
-    auto index = static_cast<uint64_t>(at[1]);
+  uint64_t first = getFirst() ? static_cast<uint64_t>(static_cast<int64_t>(operands.back().data[0])) : 0;
+  SmallVector<int64_t> strides = getIndexStrides();
+  SmallVector<int64_t> sizes = llvm::map_to_vector(result.type.getAxes(), [](AxisAttr axis) { return axis.getSize(); });
+  SmallVector<int64_t> point(sizes.size(), 0);
+  for (double &element : result.data) {
+    uint64_t index = first;
+    for (auto [at, stride] : llvm::zip(point, strides)) index += static_cast<uint64_t>(at * stride);
     auto words = philox({uint32_t(index), uint32_t(index >> 32), word(operands[1]), mixed},
                         {uint32_t(seed), uint32_t(seed >> 32)});
-    result.data[at[0]] = draw(getDistribution(), words);
-  });
+    element = draw(getDistribution(), words);
+    for (size_t axis = sizes.size(); axis-- > 0 && ++point[axis] == sizes[axis];) point[axis] = 0;
+  }
   return success();
 }

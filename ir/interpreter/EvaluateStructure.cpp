@@ -1,7 +1,8 @@
-//===- EvaluateStructure.cpp - repeat, kernel and tiled -------------------===//
+//===- EvaluateStructure.cpp - repeat, kernel and tiled, exchanges --------===//
 
 #include "ir/interpreter/Interpreter.h"
 #include "ir/interpreter/IterationSpace.h"
+#include "ir/interpreter/Lockstep.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -68,4 +69,18 @@ LogicalResult KernelOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef
 LogicalResult TiledOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results,
                                 Interpreter &interpreter) {
   return evaluateRegion(getBlock(), operands, results, interpreter);
+}
+
+LogicalResult StartOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results,
+                                Interpreter &interpreter) {
+  if (!interpreter.getExchange()) return emitOpError("exchanges with ranks, and there is only one");
+  FailureOr<TensorValue> received = interpreter.getExchange()->exchange(*this, operands[0]);
+  if (failed(received)) return failure();
+  results[0] = std::move(*received);
+  return success();
+}
+
+LogicalResult WaitOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results, Interpreter &) {
+  results[0] = operands[0];
+  return success();
 }

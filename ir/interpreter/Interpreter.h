@@ -43,6 +43,7 @@ struct StopTape {
 };
 
 class Interpreter;
+class RankExchange;
 
 /// Rounds what a sum or a composite computes on the way to its result: to f32 for types up to f32, as all targets do.
 struct PartialRounding {
@@ -81,6 +82,10 @@ public:
   /// What a `tsr.stop` of this operand returns.
   const TensorValue &atStop(const TensorValue &operand);
 
+  /// How a rank of several reaches the others (Lockstep.h); null: there are none.
+  void setExchange(RankExchange *to) { ranks = to; }
+  RankExchange *getExchange() const { return ranks; }
+
 private:
   /// The draw for all results of an op, if their rounding errors are correlated.
   std::optional<double> commonDrawFor(mlir::Operation &op) const;
@@ -89,6 +94,7 @@ private:
   Rounding rounding;
   uint64_t seed;
   StopTape *stops = nullptr;
+  RankExchange *ranks = nullptr;
   std::optional<double> commonDraw; ///< for all results of the current op, if their rounding errors are correlated
 };
 

@@ -29,6 +29,8 @@ int Timeline::definition(Value root) const {
     for (Value part : join.getParts()) first = std::min(first, definition(viewRoot(part)));
     return first;
   }
+  // What is received fills its buffer from the start on.
+  if (auto wait = root.getDefiningOp<WaitOp>()) return at(wait.getStarted().getDefiningOp());
   if (Operation *op = root.getDefiningOp()) return at(op);
   Operation *parent = root.getParentBlock()->getParentOp();
   return isa<RepeatOp>(parent) ? at(parent) : 0;

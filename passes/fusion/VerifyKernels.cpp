@@ -103,8 +103,8 @@ static LogicalResult checkBlock(Block &block) {
     } else if (auto reorder = dyn_cast<ReorderOp>(op)) {
       if (reorder.getX().getType() != reorder.getType())
         return op.emitError("expected a reorder to be inside a kernel");
-    } else if (!isStorageView(&op) && !isa<JoinOp>(op) && !op.hasTrait<OpTrait::IsTerminator>()) {
-      return op.emitError("expected a kernel, a GEMM, a repeat, a join or a view");
+    } else if (!isStorageView(&op) && !isa<JoinOp, StartOp, WaitOp>(op) && !op.hasTrait<OpTrait::IsTerminator>()) {
+      return op.emitError("expected a kernel, a GEMM, a repeat, a join, an exchange or a view");
     }
   }
   return success();

@@ -211,11 +211,7 @@ LogicalResult Planner::findReads() {
     } else if (auto index = dyn_cast<IndexOp>(op)) {
       plan.positions[&op] = linearize(index.getType(), point, loops);
     } else if (auto random = dyn_cast<RandomOp>(op)) {
-      NamedTensorType type = random.getType();
-      if (auto canonical = random.getCanonical())
-        type = type.withAxes(llvm::map_to_vector(names(*canonical),
-                                                 [&](StringRef name) { return type.getAxes()[type.findAxis(name)]; }));
-      plan.positions[&op] = linearize(type, point, loops);
+      plan.positions[&op] = linearize(random.getType(), point, loops, random.getIndexStrides());
     } else if (!op.hasTrait<traits::MayBeInKernel>()) {
       return op.emitError("cannot be in a kernel");
     }

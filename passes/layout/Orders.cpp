@@ -31,6 +31,7 @@ private:
   void planGather(GatherOp op);
   void planMerge(MergeOp op);
   void planJoin(JoinOp op);
+  void planStart(StartOp op);
   void planRepeat(RepeatOp op);
   void planReturn(func::ReturnOp op);
 
@@ -187,6 +188,18 @@ void OrderPlanner::planMerge(MergeOp op) {
   assign(op.getResult(), inOrderOf(op.getType(), order));
 }
 
+/// Each rank sends and receives contiguous memory: the mesh axis is the outermost one.
+void OrderPlanner::planStart(StartOp op) {
+  NamedTensorType sent = known(op.getX());
+  if (op.getKind() == ExchangeKind::AllToAll) {
+    sent = inOrderOf(sent, op.getAlong());
+    need(op.getXMutable(), sent);
+    return assign(op.getResult(), sent);
+  }
+  NamedTensorType received = op.getType();
+  assign(op.getResult(), withOutermost(sent, received.getAxes()[received.findAxis(op.getAlong())]));
+}
+
 /// All parts have the order of the first one.
 void OrderPlanner::planJoin(JoinOp op) {
   SmallVector<StringRef> order = axisNames(known(op.getParts().front()));
@@ -226,6 +239,8 @@ void OrderPlanner::planOp(Operation *op) {
       .Case<GatherOp>([&](auto gather) { planGather(gather); })
       .Case<MergeOp>([&](auto merge) { planMerge(merge); })
       .Case<JoinOp>([&](auto join) { planJoin(join); })
+      .Case<StartOp>([&](auto start) { planStart(start); })
+      .Case<WaitOp>([&](auto wait) { assign(wait.getResult(), known(wait.getStarted())); })
       .Case<RenameOp>([&](auto rename) { assign(rename.getResult(), renamedType(rename, known(rename.getX()))); })
       .Case<SplitOp>([&](auto split) { assign(split.getResult(), splitType(split, known(split.getX()))); })
       .Case<SliceOp, PadOp, ReduceOp>(

@@ -53,6 +53,7 @@ bool tessera::mayTakeStorage(Operation *op, Value dying, Value made) {
     return contract.getInitMutable().begin()->getOperandNumber() == operand && coversRoot(contract.getInit()) &&
            !isReadInLaunch(dying, op);
   }
+  if (isa<WaitOp>(op)) return operand == 0 && made == op->getResult(0);
   if (auto repeat = dyn_cast<RepeatOp>(op)) {
     if (operand >= repeat.getCarried().size() || !coversRoot(repeat.getCarried()[operand])) return false;
     return made == repeat.getResult(operand) || made == repeat.getCarriedArgs()[operand];

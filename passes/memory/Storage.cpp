@@ -153,6 +153,8 @@ void StoragePlan::placeOp(Operation *op) {
     if (!hasCell(result)) enter(result, newCell(newBuffer(bytesOf(result)), 0, {}, bytesOf(result)));
   if (auto kernel = dyn_cast<KernelOp>(op)) shareWithOperands(kernel);
   if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit()) placeInit(contract);
+  // What is received has one place from the start on.
+  if (auto wait = dyn_cast<WaitOp>(op)) enter(wait.getStarted(), cellOf.lookup(wait.getResult()));
 }
 
 /// The operands are parts of the result's cell.

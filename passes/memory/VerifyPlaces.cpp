@@ -275,6 +275,8 @@ LogicalResult PlanChecker::runWriters(ArrayRef<Operation *> ops) {
     if (auto contract = dyn_cast<ContractOp>(op);
         contract && contract.getInit() && address(contract.getInit()) != address(contract.getResult()))
       return op->emitError("expected `init` in the place of the result");
+    if (auto wait = dyn_cast<WaitOp>(op); wait && address(wait.getStarted()) != address(wait.getResult()))
+      return op->emitError("expected what is received in the place where it was started");
   }
   for (Operation *op : ops)
     for (Value result : op->getResults()) write(result);

@@ -9,9 +9,10 @@
 //     --fp8           operands are e4m3 and the result is f32, compared with oneDNN's bf16
 //     --to-f32        the result is f32
 //
-// contraction-bench --table
-//   Prints the rows of passes/gemm/SpeedsAmd.inc or SpeedsIntel.inc. Large operands come from memory, as in a training
-//   step, where other kernels run between the one that writes a tensor and the one that reads it.
+// contraction-bench --table [FIRST]
+//   Prints the rows of passes/gemm/SpeedsAmd.inc or SpeedsIntel.inc, from row FIRST on, counted from 0. Large operands
+//   come from memory, as in a training step, where other kernels run between the one that writes a tensor and the one
+//   that reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -161,8 +162,18 @@ void report(const Case &c, runtime::Threads &threads, bool fromMemory) {
          r.generated / r.best);
 }
 
-/// Sizes that differ by factors of four, long ones along each of the three axes, and those in a transformer.
-void printTable(runtime::Threads &threads) {
+/// The contractions of a transformer's layer: forward pass, gradients of activations and of weights.
+void addLayer(std::vector<Case> &cases, int64_t tokens, int64_t width, int64_t wide) {
+  for (const char *layout : {"NN", "NT", "TN"}) {
+    bool ofWeights = layout[0] == 'T';
+    cases.push_back(ofWeights ? Case{1, width, wide, tokens, layout} : Case{1, tokens, wide, width, layout});
+    if (width != wide)
+      cases.push_back(ofWeights ? Case{1, wide, width, tokens, layout} : Case{1, tokens, width, wide, layout});
+  }
+}
+
+/// Sizes that differ by factors of four, long ones along each of the three axes, and those in transformers.
+void printTable(runtime::Threads &threads, size_t first) {
   std::vector<Case> cases;
   for (const char *layout : {"NN", "NT", "TN", "TT"}) {
     for (int64_t m : {16, 64, 256, 1024})
@@ -186,21 +197,13 @@ void printTable(runtime::Threads &threads) {
         cases.push_back({32, m, k, m, layout});
       }
   }
-  // A transformer with 4096 tokens: forward pass, gradients of activations and of weights.
-  for (auto [width, wide] : {std::pair<int64_t, int64_t>{128, 128},
-                             {128, 512},
-                             {256, 256},
-                             {256, 1024},
-                             {384, 384},
-                             {384, 1536},
-                             {512, 512},
-                             {512, 2048}})
-    for (const char *layout : {"NN", "NT", "TN"}) {
-      bool ofWeights = layout[0] == 'T';
-      cases.push_back(ofWeights ? Case{1, width, wide, 4096, layout} : Case{1, 4096, wide, width, layout});
-      if (width != wide)
-        cases.push_back(ofWeights ? Case{1, wide, width, 4096, layout} : Case{1, 4096, width, wide, layout});
-    }
+  for (int64_t width : {128, 256, 384, 512})
+    for (int64_t wide : {width, 4 * width}) addLayer(cases, 4096, width, wide);
+  // A library may be slow where rows are of some length: GPT-2's are among them.
+  for (int64_t tokens : {2048, 8192})
+    for (int64_t width : {768, 1024})
+      for (int64_t wide : {width, 4 * width}) addLayer(cases, tokens, width, wide);
+  cases.erase(cases.begin(), cases.begin() + std::min(first, cases.size()));
   // Twice, minutes apart: a shared machine may be slow for some seconds.
   std::vector<Throughputs> best(cases.size());
   for (int pass = 0; pass < 2; ++pass)
@@ -241,8 +244,8 @@ int main(int argc, char **argv) {
              {1, 32, 128, 64, "NN"},      {1, 32, 10, 128, "NN"},      {1, 64, 128, 32, "TN"}};
   const char *wanted = getenv("OMP_NUM_THREADS");
   runtime::Threads threads(wanted ? atoi(wanted) : 2);
-  if (argc == 2 && std::string(argv[1]) == "--table") {
-    printTable(threads);
+  if (argc > 1 && std::string(argv[1]) == "--table") {
+    printTable(threads, argc > 2 ? atoi(argv[2]) : 0);
     return 0;
   }
   for (Case &c : cases) {

@@ -20,8 +20,8 @@ mlir::Value combine(CodeBuilder &code, ReduceKind kind, mlir::Value a, mlir::Val
 /// The identity of `combine`.
 mlir::Value neutral(CodeBuilder &code, ReduceKind kind, mlir::Type type);
 
-/// Draws for lanes whose global element indices (i64) are `index`. `operands` are seed, step and salts, all scalars. If
-/// `isCalled`, one function of the module draws for all such ops.
+/// Draws for lanes whose element indices (i64) are `index`, but for `first`. `operands` are the op's, all scalars.
+/// If `isCalled`, one function of the module draws for all such ops.
 mlir::Value lowerRandom(CodeBuilder &code, RandomOp op, mlir::Value index, llvm::ArrayRef<mlir::Value> operands,
                         bool isCalled);
 

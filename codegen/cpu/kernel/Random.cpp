@@ -90,7 +90,9 @@ Value tessera::lowerRandom(CodeBuilder &code, RandomOp op, Value index, ArrayRef
   auto word = [&](Value x) { return code.intCast(x, code.getI32Type()); };
   Value seed = code.intCast(operands[0], code.i64());
   Value mixed = code.integer(code.getI32Type(), static_cast<int32_t>(op.getSite()));
-  for (Value salt : operands.drop_front(2)) {
+  if (op.getFirst())
+    index = code.add(index, code.splat(code.intCast(operands.back(), code.i64()), CodeBuilder::lanes(index)));
+  for (Value salt : operands.slice(2, op.getSalts().size())) {
     mixed = code.mul(code.bitXor(mixed, word(salt)), static_cast<int64_t>(static_cast<int32_t>(0x9E3779B1u)));
     mixed = code.add(mixed, static_cast<int64_t>(0x7F4A7C15));
   }

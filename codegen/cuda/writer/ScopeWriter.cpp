@@ -142,10 +142,12 @@ std::string ScopeWriter::computed(Operation *op) {
   auto random = dyn_cast<RandomOp>(op);
   if (!random) return elementwise(op, operands);
   std::string mixed = std::to_string(static_cast<uint32_t>(random.getSite())) + "u";
-  for (const std::string &salt : ArrayRef(operands).drop_front(2))
+  for (const std::string &salt : ArrayRef(operands).slice(2, random.getSalts().size()))
     mixed = "tsr::salted(" + mixed + ", (unsigned)" + salt + ")";
-  std::string draw = "tsr::philox(" + expression(current->positions.at(op)) + ", (unsigned long long)" + operands[0] +
-                     ", (unsigned)" + operands[1] + ", " + mixed + ")";
+  std::string index = expression(current->positions.at(op));
+  if (random.getFirst()) index = "(unsigned long long)" + operands.back() + " + (" + index + ")";
+  std::string draw = "tsr::philox(" + index + ", (unsigned long long)" + operands[0] + ", (unsigned)" + operands[1] +
+                     ", " + mixed + ")";
   StringRef distribution = random.getDistribution() == Distribution::Normal ? "tsr::normal" : "tsr::uniform";
   return castTo((distribution + "(" + draw + ")").str(), Float32Type::get(op->getContext()), type);
 }

@@ -1,0 +1,303 @@
+//===- Localize.cpp - the driver of `tsr-localize` ------------------------===//
+//
+// 1. Build each entry function anew without mesh axes, op by op: a value is this rank's part. An op on a mesh axis
+//    becomes an exchange (sharding/Exchanges.h), or reads the rank's position along it.
+// 2. The positions that a function reads are further inputs of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/program/Program.h"
+#include "ir/program/Repeats.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "passes/sharding/Exchanges.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_LOCALIZEPASS
+#include "passes/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+/// A function on one rank.
+class LocalFunction {
+public:
+  LocalFunction(func::FuncOp function, const Mesh &mesh)
+      : function(function), mesh(mesh), b(function->getParentOfType<ModuleOp>(), function.getLoc()),
+        exchanges(b, mesh) {}
+
+  void build();
+
+private:
+  void build(Block &block);
+  void buildOp(Operation *op);
+  void buildRepeat(RepeatOp repeat);
+  bool buildReduceScatter(ReduceOp reduce);
+  SmallVector<StringRef> meshAxesNamedBy(Operation *op) const;
+  Value reduce(ReduceOp op);
+  Value contract(ContractOp op);
+  Value onWholeAxes(Operation *op, ArrayRef<StringRef> mentioned);
+  Value draw(RandomOp op);
+  SmallVector<Value> sameOp(Operation *op);
+
+  NamedTensorType localType(Value value) const {
+    NamedTensorType type = tensorType(value);
+    return type.withAxes(llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !mesh.has(a.getName()); }));
+  }
+  SmallVector<StringRef> meshAxesOf(ArrayAttr axes) const {
+    return llvm::filter_to_vector(names(axes), [&](StringRef name) { return mesh.has(name); });
+  }
+  SmallVector<StringRef> ownAxesOf(ArrayAttr axes) const {
+    return llvm::filter_to_vector(names(axes), [&](StringRef name) { return !mesh.has(name); });
+  }
+  Value local(Value wide) const {
+    Value value = locals.lookup(wide);
+    assert(value && "a value is read before it is made");
+    return value;
+  }
+  /// This rank's position along a mesh axis: i32.
+  Value position(StringRef meshAxis);
+
+  func::FuncOp function;
+  const Mesh &mesh;
+  GraphBuilder b;
+  Exchanges exchanges;
+  DenseMap<Value, Value> locals;
+  DenseSet<Operation *> done; ///< ops whose results were built with an earlier one
+  llvm::MapVector<StringRef, Value> positions;
+};
+} // namespace
+
+Value LocalFunction::position(StringRef meshAxis) {
+  Value &argument = positions[meshAxis];
+  if (!argument) argument = function.getBody().back().addArgument(b.scalarType(b.getI32Type()), function.getLoc());
+  return importInto(b.getInsertionBlock(), argument);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops on mesh axes
+//===----------------------------------------------------------------------===//
+
+/// The mesh axes in the attributes of an op, in the order of the mesh.
+SmallVector<StringRef> LocalFunction::meshAxesNamedBy(Operation *op) const {
+  llvm::StringSet<> named;
+  for (NamedAttribute attribute : op->getAttrs()) {
+    if (isNote(attribute)) continue;
+    if (auto name = dyn_cast<StringAttr>(attribute.getValue())) named.insert(name.getValue());
+    if (auto list = dyn_cast<ArrayAttr>(attribute.getValue()))
+      for (Attribute entry : list)
+        if (auto name = dyn_cast<StringAttr>(entry)) named.insert(name.getValue());
+  }
+  SmallVector<StringRef> found;
+  for (AxisAttr axis : mesh.getAxes())
+    if (named.contains(axis.getName())) found.push_back(axis.getName());
+  return found;
+}
+
+Value LocalFunction::reduce(ReduceOp op) {
+  SmallVector<StringRef> own = ownAxesOf(op.getOver());
+  Value value = local(op.getX());
+  if (!own.empty()) value = b.reduce(op.getKind(), value, own);
+  for (StringRef along : meshAxesOf(op.getOver())) value = exchanges.allReduce(op.getKind(), value, along);
+  return value;
+}
+
+Value LocalFunction::contract(ContractOp op) {
+  Value lhs = local(op.getLhs()), rhs = local(op.getRhs());
+  SmallVector<StringRef> own = ownAxesOf(op.getOver());
+  Value value = own.empty() ? b.mul(lhs, rhs) : b.contract(lhs, rhs, own, op.getType().getElementType());
+  for (StringRef along : meshAxesOf(op.getOver())) value = exchanges.allReduce(ReduceKind::Sum, value, along);
+  return value;
+}
+
+/// An op that names mesh axes: on what all ranks have along them. Of the result this rank has its own part.
+Value LocalFunction::onWholeAxes(Operation *op, ArrayRef<StringRef> mentioned) {
+  IRMapping map;
+  for (Value operand : op->getOperands()) {
+    Value value = local(operand);
+    for (StringRef along : mentioned)
+      if (tensorType(operand).hasAxis(along)) value = exchanges.gatherAxis(value, along);
+    map.map(operand, value);
+  }
+  Operation *clone = b.clone(*op, map);
+  auto wide = tensorType(op->getResult(0));
+  clone->getResult(0).setType(wide.withAxes(llvm::filter_to_vector(wide.getAxes(), [&](AxisAttr axis) {
+    return !mesh.has(axis.getName()) || llvm::is_contained(mentioned, axis.getName());
+  })));
+  Value value = clone->getResult(0);
+  for (StringRef along : mentioned)
+    if (wide.hasAxis(along)) value = b.gather(value, along, position(along));
+  return value;
+}
+
+Value LocalFunction::draw(RandomOp op) {
+  SmallVector<NamedAttribute> strides;
+  Value first;
+  for (auto [axis, stride] : llvm::zip(op.getType().getAxes(), op.getIndexStrides())) {
+    if (!mesh.has(axis.getName())) {
+      strides.push_back(b.getNamedAttr(axis.getName(), b.getI64IntegerAttr(stride)));
+      continue;
+    }
+    Value start = b.mul(b.cast(position(axis.getName()), b.getI64Type()), static_cast<double>(stride));
+    first = first ? b.add(first, start) : start;
+  }
+  if (!first) return sameOp(op).front();
+  SmallVector<Value> salts = llvm::map_to_vector(op.getSalts(), [&](Value salt) { return local(salt); });
+  return RandomOp::create(b, b.getLoc(), localType(op), op.getDistribution(), op.getSite(), local(op.getSeed()),
+                          local(op.getStep()), salts, first, ArrayAttr(), b.getDictionaryAttr(strides));
+}
+
+/// A sum of which every rank wants its part only: `reduce` over a mesh axis, perhaps padded, then split along it.
+bool LocalFunction::buildReduceScatter(ReduceOp reduce) {
+  SmallVector<StringRef> along = meshAxesOf(reduce.getOver());
+  if (along.size() != 1 || !reduce->hasOneUse()) return false;
+  auto pad = dyn_cast<PadOp>(*reduce->user_begin());
+  auto split = dyn_cast<SplitOp>(pad && pad->hasOneUse() ? *pad->user_begin() : *reduce->user_begin());
+  if (!split || names(split.getInto()).front() != along.front() || (pad && pad.getAxis() != split.getAxis()))
+    return false;
+  SmallVector<StringRef> own = ownAxesOf(reduce.getOver());
+  Value value = local(reduce.getX());
+  if (!own.empty()) value = b.reduce(reduce.getKind(), value, own);
+  if (pad) value = b.pad(value, pad.getAxis(), pad.getOffset(), tensorType(pad.getResult()).getSize(pad.getAxis()));
+  locals[split.getResult()] = exchanges.reduceScatter(reduce.getKind(), value, along.front(), split.getAxis());
+  done.insert(split);
+  if (pad) done.insert(pad);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// All ops
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> LocalFunction::sameOp(Operation *op) {
+  IRMapping map;
+  for (Value operand : op->getOperands()) map.map(operand, local(operand));
+  Operation *clone = b.clone(*op, map);
+  for (auto [result, wide] : llvm::zip(clone->getResults(), op->getResults())) result.setType(localType(wide));
+  return llvm::to_vector_of<Value>(clone->getResults());
+}
+
+void LocalFunction::buildOp(Operation *op) {
+  if (done.contains(op)) return;
+  b.setLoc(op->getLoc());
+  Block *block = b.getInsertionBlock();
+  Operation *previous = block->empty() ? nullptr : &block->back();
+  if (auto reduce = dyn_cast<ReduceOp>(op); reduce && buildReduceScatter(reduce)) {
+    // its result has no other reader
+  } else {
+    using Values = SmallVector<Value>;
+    SmallVector<StringRef> mentioned = meshAxesNamedBy(op);
+    Values values =
+        llvm::TypeSwitch<Operation *, Values>(op)
+            .Case([&](ReduceOp reduce) { return Values{this->reduce(reduce)}; })
+            .Case(
+                [&](ContractOp contract) { return mentioned.empty() ? sameOp(op) : Values{this->contract(contract)}; })
+            .Case([&](IndexOp index) {
+              StringRef axis = tensorType(index.getResult()).getAxes().front().getName();
+              if (!mesh.has(axis)) return sameOp(op);
+              return Values{b.cast(position(axis), tensorType(index.getResult()).getElementType())};
+            })
+            .Case([&](RandomOp random) { return Values{draw(random)}; })
+            .Default([&](Operation *) { return mentioned.empty() ? sameOp(op) : Values{onWholeAxes(op, mentioned)}; });
+    for (auto [wide, value] : llvm::zip(op->getResults(), values)) locals[wide] = value;
+  }
+  for (Operation *made = previous         ? previous->getNextNode()
+                         : block->empty() ? nullptr
+                                          : &block->front();
+       made; made = made->getNextNode())
+    copyNotes(op, made), copyPrecision(op, made);
+}
+
+void LocalFunction::buildRepeat(RepeatOp repeat) {
+  auto localsOf = [&](ValueRange values) { return llvm::map_to_vector(values, [&](Value v) { return local(v); }); };
+  SmallVector<Type> types = llvm::map_to_vector(repeat.getResults(), [&](Value v) -> Type { return localType(v); });
+  auto made = RepeatOp::create(b, repeat.getLoc(), types, repeat.getAxis(), repeat.getReverseAttr(),
+                               localsOf(repeat.getCarried()), localsOf(repeat.getSliced()),
+                               localsOf(repeat.getInvariants()), ArrayAttr());
+  for (NamedAttribute note : repeat->getDiscardableAttrs()) made->setDiscardableAttr(note.getName(), note.getValue());
+  Block *body = new Block();
+  made.getBody().push_back(body);
+  for (BlockArgument argument : repeat.getBlock().getArguments())
+    locals[argument] = body->addArgument(localType(argument), argument.getLoc());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(body);
+    build(repeat.getBlock());
+    YieldOp::create(b, b.getLoc(), localsOf(repeat.getYield().getValues()));
+  }
+  for (auto [wide, value] : llvm::zip(repeat.getResults(), made.getResults())) locals[wide] = value;
+}
+
+void LocalFunction::build(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    if (auto repeat = dyn_cast<RepeatOp>(op))
+      buildRepeat(repeat);
+    else
+      buildOp(&op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// A tag's memory order without the mesh axes.
+static ArrayAttr withoutMeshAxes(ArrayAttr order, const Mesh &mesh) {
+  if (!order) return order;
+  auto own =
+      llvm::filter_to_vector(order, [&](Attribute name) { return !mesh.has(cast<StringAttr>(name).getValue()); });
+  return ArrayAttr::get(order.getContext(), own);
+}
+
+void LocalFunction::build() {
+  Block &old = function.getBody().front();
+  Block *body = new Block();
+  function.getBody().push_back(body);
+  for (BlockArgument argument : old.getArguments()) {
+    locals[argument] = body->addArgument(localType(argument), argument.getLoc());
+    auto tag = function.getArgAttrOfType<DictionaryAttr>(argument.getArgNumber(), attrs::input);
+    if (!tag || !tag.get("order")) continue;
+    NamedAttrList entries(tag);
+    entries.set("order", withoutMeshAxes(tag.getAs<ArrayAttr>("order"), mesh));
+    function.setArgAttr(argument.getArgNumber(), attrs::input, entries.getDictionary(function.getContext()));
+  }
+  b.setInsertionPointToEnd(body);
+  build(old);
+  SmallVector<Value> results =
+      llvm::map_to_vector(old.getTerminator()->getOperands(), [&](Value value) { return local(value); });
+  func::ReturnOp::create(b, old.getTerminator()->getLoc(), results);
+  unsigned own = old.getNumArguments();
+  old.erase();
+  SmallVector<DictionaryAttr> attributes;
+  function.getAllArgAttrs(attributes);
+  attributes.resize(own, b.getDictionaryAttr({}));
+  for (auto &[axis, value] : positions) { // in the order of the arguments
+    auto tag = b.getDictionaryAttr(
+        {b.getNamedAttr("name", b.getStringAttr(axis)), b.getNamedAttr("role", b.getStringAttr("rank"))});
+    attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(attrs::input, tag)));
+  }
+  function.setType(FunctionType::get(function.getContext(), body->getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setAllArgAttrs(attributes);
+}
+
+namespace {
+struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Mesh mesh = Mesh::of(module);
+    if (mesh.getAxes().empty()) return;
+    for (func::FuncOp function : entryFunctions(module)) LocalFunction(function, mesh).build();
+    for (StateOp state : stateTable(module)) {
+      NamedTensorType type = state.getTensorType();
+      state.setTypeAttr(TypeAttr::get(type.withAxes(
+          llvm::filter_to_vector(type.getAxes(), [&](AxisAttr axis) { return !mesh.has(axis.getName()); }))));
+      state.setOrderAttr(withoutMeshAxes(state.getOrderAttr(), mesh));
+    }
+  }
+};
+} // namespace

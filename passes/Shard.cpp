@@ -1,0 +1,65 @@
+//===- Shard.cpp - the driver of `tsr-shard` ------------------------------===//
+//
+// 1. Read what the user says: axes that are laid along mesh axes, and states with shardings of their own.
+// 2. Assign a sharding to every op (sharding/Assignment.h), and record it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/program/Program.h"
+#include "passes/Passes.h"
+#include "passes/sharding/Assignment.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SHARDPASS
+#include "passes/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// An error about mesh axes that a sharding names, or about axes that it divides and a state lacks.
+static LogicalResult checkParts(Operation *at, const Sharding &sharding, const Mesh &mesh) {
+  for (const Sharding::Part &part : sharding.getParts())
+    if (!mesh.has(part.mesh))
+      return at->emitError("`") << part.axis << "` is laid along `" << part.mesh << "`, which the mesh lacks";
+  return success();
+}
+
+/// What a state is divided along: its own sharding, with what the rules say of its other axes.
+static FailureOr<Sharding> shardingOf(StateOp state, const Assignment &rules, const Mesh &mesh) {
+  Sharding own = Sharding::of(state);
+  NamedTensorType type = state.getTensorType();
+  if (failed(checkParts(state, own, mesh))) return failure();
+  for (const Sharding::Part &part : own.getParts()) {
+    if (!type.hasAxis(part.axis))
+      return state.emitError("`") << state.getPath() << "` has no axis `" << part.axis << "`, but " << type;
+    if (own.axisAlong(part.mesh) != part.axis)
+      return state.emitError("`") << state.getPath() << "` has both `" << own.axisAlong(part.mesh) << "` and `"
+                                  << part.axis << "` laid along `" << part.mesh << "`: a mesh axis divides one axis";
+  }
+  return own.unitedWith(rules.byRules(type));
+}
+
+namespace {
+struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Mesh mesh = Mesh::of(module);
+    if (mesh.getAxes().empty()) return;
+    Sharding rules(module->getAttrOfType<DictionaryAttr>(attrs::shard));
+    if (failed(checkParts(module, rules, mesh))) return signalPassFailure();
+    llvm::StringMap<Sharding> ofState;
+    Assignment assignment(mesh, rules);
+    for (StateOp state : stateTable(module)) {
+      FailureOr<Sharding> sharding = shardingOf(state, assignment, mesh);
+      if (failed(sharding)) return signalPassFailure();
+      state->setAttr(attrs::sharding, sharding->getAttribute(&getContext()));
+      ofState[state.getPath()] = std::move(*sharding);
+    }
+    for (func::FuncOp function : entryFunctions(module)) {
+      assignment.assign(function, ofState);
+      assignment.record(function);
+    }
+  }
+};
+} // namespace

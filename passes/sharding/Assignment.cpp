@@ -1,0 +1,157 @@
+//===- Assignment.cpp - what is divided along which mesh axis -------------===//
+
+#include "passes/sharding/Assignment.h"
+#include "ir/program/Program.h"
+
+using namespace mlir;
+using namespace tessera;
+
+Sharding Assignment::byRules(NamedTensorType type) const {
+  Sharding result;
+  for (AxisAttr axis : type.getAxes()) {
+    StringRef along = rules.meshAxis(axis.getName());
+    if (!along.empty() && isLongEnough(axis, along) && !result.uses(along)) result.divide(axis.getName(), along);
+  }
+  return result;
+}
+
+void Assignment::assign(func::FuncOp function, const llvm::StringMap<Sharding> &ofState) {
+  auto sharding = [&](StringRef state, Type type) {
+    return state.empty() ? byRules(cast<NamedTensorType>(type)) : ofState.lookup(state);
+  };
+  for (BlockArgument argument : function.getArguments())
+    ofValues[argument] = sharding(argumentState(function, argument.getArgNumber()), argument.getType());
+  Block &body = function.getBody().front();
+  assignForward(body);
+  ofResults.clear();
+  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
+    StringRef state = resultState(function, i);
+    // Outputs are whole: every rank has them.
+    ofResults.push_back(state.empty() ? Sharding() : ofState.lookup(state));
+    demand(value, ofResults.back());
+  }
+  assignBackward(body);
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+Sharding Assignment::forwardSharding(Operation *op) const {
+  Sharding result;
+  SmallVector<AxisAttr> space = spaceOf(op);
+  auto divide = [&](AxisAttr axis, StringRef along) {
+    bool isPossible = !along.empty() && !result.uses(along) && result.meshAxis(axis.getName()).empty() &&
+                      isLongEnough(axis, along) && canDivide(op, axis.getName(), mesh.size(along));
+    if (isPossible) result.divide(axis.getName(), along);
+  };
+  for (AxisAttr axis : space) divide(axis, rules.meshAxis(axis.getName()));
+  // Ops of elements of their own follow their operands.
+  if (!isa<ElementwiseOpInterface>(op)) return result;
+  for (Value operand : op->getOperands())
+    for (const Sharding::Part &part : ofValues.lookup(operand).getParts()) {
+      auto axis = llvm::find_if(space, [&](AxisAttr axis) { return axis.getName() == part.axis; });
+      if (axis != space.end()) divide(*axis, part.mesh);
+    }
+  return result;
+}
+
+void Assignment::assignForward(RepeatOp repeat) {
+  SmallVector<Sharding> &ofOperands = ofRepeats[repeat];
+  StringRef axis = repeat.getAxis().getName();
+  for (auto [i, operand] : llvm::enumerate(repeat.getOperands())) {
+    bool isCarried = i < repeat.getCarried().size();
+    ofOperands.push_back(isCarried ? byRules(tensorType(operand)) : ofValues.lookup(operand));
+    ofOperands.back().makeWhole(axis);
+  }
+  for (auto [argument, sharding] : llvm::zip(repeat.getBlock().getArguments().drop_front(), ofOperands))
+    ofValues[argument] = sharding;
+  assignForward(repeat.getBlock());
+  size_t carried = repeat.getCarried().size();
+  for (auto [i, value] : llvm::enumerate(repeat.getYield().getValues()))
+    ofValues[repeat.getResult(i)] = i < carried ? ofRepeats[repeat][i] : ofValues.lookup(value);
+}
+
+void Assignment::assignForward(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    if (auto repeat = dyn_cast<RepeatOp>(op)) {
+      assignForward(repeat);
+      continue;
+    }
+    Sharding sharding = forwardSharding(&op);
+    for (Value result : op.getResults()) ofValues[result] = sharding.within(tensorType(result));
+    ofOps[&op] = std::move(sharding);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Backward
+//===----------------------------------------------------------------------===//
+
+void Assignment::demand(Value value, const Sharding &sharding) {
+  auto [it, isNew] = demands.try_emplace(value, sharding);
+  if (!isNew && it->second != sharding) it->second = std::nullopt;
+}
+
+void Assignment::demandOperands(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) demand(operand.get(), operandSharding(operand, ofOps.lookup(op)));
+}
+
+/// What all readers agree on is added to what the op is divided along already.
+void Assignment::adopt(Operation *op) {
+  if (op->getNumResults() != 1) return;
+  Value result = op->getResult(0);
+  std::optional<Sharding> wanted = demands.lookup(result);
+  bool ownsElements = isa<DivisibleOpInterface, IndexOp, RandomOp>(op) && !isa<ContractOp, ReduceOp>(op);
+  if (!wanted || !ownsElements) return;
+  Sharding sharding = ofOps.lookup(op);
+  for (const Sharding::Part &part : wanted->getParts()) {
+    bool isPossible = sharding.meshAxis(part.axis).empty() && !sharding.uses(part.mesh) &&
+                      canDivide(op, part.axis, mesh.size(part.mesh));
+    if (isPossible) sharding.divide(part.axis, part.mesh);
+  }
+  ofValues[result] = sharding.within(tensorType(result));
+  ofOps[op] = std::move(sharding);
+}
+
+void Assignment::assignBackward(Block &block) {
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    auto repeat = dyn_cast<RepeatOp>(op);
+    if (!repeat) {
+      adopt(&op);
+      demandOperands(&op);
+      continue;
+    }
+    ArrayRef<Sharding> ofOperands = ofRepeats[repeat];
+    for (auto [i, value] : llvm::enumerate(repeat.getYield().getValues())) {
+      bool isCarried = i < repeat.getCarried().size();
+      std::optional<Sharding> wanted = demands.lookup(repeat.getResult(i));
+      demand(value, isCarried ? ofOperands[i] : wanted.value_or(ofValues.lookup(value)));
+    }
+    assignBackward(repeat.getBlock());
+    for (auto [value, sharding] : llvm::zip(repeat.getOperands(), ofOperands)) demand(value, sharding);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// In the IR
+//===----------------------------------------------------------------------===//
+
+void Assignment::record(func::FuncOp function) const {
+  MLIRContext *context = function.getContext();
+  function.walk([&](Operation *op) {
+    if (auto it = ofRepeats.find(op); it != ofRepeats.end()) {
+      SmallVector<Attribute> list;
+      for (const Sharding &sharding : it->second) list.push_back(sharding.getAttribute(context));
+      op->setAttr(attrs::sharding, ArrayAttr::get(context, list));
+    } else if (Sharding sharding = ofOps.lookup(op); !sharding.isEmpty()) {
+      op->setAttr(attrs::sharding, sharding.getAttribute(context));
+    }
+  });
+  SmallVector<Attribute> arguments, results;
+  for (BlockArgument argument : function.getArguments())
+    arguments.push_back(ofValues.lookup(argument).getAttribute(context));
+  for (const Sharding &sharding : ofResults) results.push_back(sharding.getAttribute(context));
+  setArgumentAttrs(function, attrs::sharding, arguments);
+  setResultAttrs(function, attrs::sharding, results);
+}

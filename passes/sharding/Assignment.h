@@ -1,0 +1,54 @@
+//===- Assignment.h - what is divided along which mesh axis ---------------===//
+//
+// The user lays axes along mesh axes by name, and may do so for single states. An assignment says the same of every op:
+//
+// 1. States, and inputs, are divided as the user says.
+// 2. From the first op to the last, each is divided along the axes that have a mesh axis, and along those that its
+//    operands are divided along: updates of a divided state are divided like it. A mesh axis divides one axis of an op.
+// 3. From the last to the first, an op that computes elements of their own is divided as all that reads it wants it:
+//    what a divided update or a divided state is made of is divided too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_SHARDING_ASSIGNMENT_H
+#define TESSERA_PASSES_SHARDING_ASSIGNMENT_H
+
+#include "passes/sharding/Sharding.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tessera {
+
+class Assignment {
+public:
+  /// `rules`: the axes of the whole program that are divided.
+  Assignment(const Mesh &mesh, Sharding rules) : mesh(mesh), rules(std::move(rules)) {}
+
+  /// Of a function; `ofState` has what each state is divided along.
+  void assign(mlir::func::FuncOp function, const llvm::StringMap<Sharding> &ofState);
+  /// By the rules alone, of a tensor.
+  Sharding byRules(NamedTensorType type) const;
+  /// Writes `tsr.sharding` of the ops of a function, and of its arguments and results.
+  void record(mlir::func::FuncOp function) const;
+
+private:
+  void assignForward(mlir::Block &block);
+  void assignForward(RepeatOp repeat);
+  Sharding forwardSharding(mlir::Operation *op) const;
+  void assignBackward(mlir::Block &block);
+  void adopt(mlir::Operation *op);
+  void demand(mlir::Value value, const Sharding &sharding);
+  void demandOperands(mlir::Operation *op);
+  bool isLongEnough(AxisAttr axis, llvm::StringRef along) const { return axis.getSize() >= mesh.size(along); }
+
+  const Mesh &mesh;
+  Sharding rules;
+  llvm::DenseMap<mlir::Operation *, Sharding> ofOps;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Sharding>> ofRepeats; ///< of each operand
+  llvm::DenseMap<mlir::Value, Sharding> ofValues;
+  llvm::DenseMap<mlir::Value, std::optional<Sharding>> demands; ///< nullopt: what reads it does not agree
+  llvm::SmallVector<Sharding> ofResults;                        ///< of the function
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_SHARDING_ASSIGNMENT_H

@@ -1,0 +1,43 @@
+//===- Exchanges.cpp - collectives by what moves bytes --------------------===//
+
+#include "passes/sharding/Exchanges.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Values of fewer elements are gathered whole: one exchange instead of two.
+static constexpr int64_t leastDivided = 1024;
+
+Value Exchanges::exchange(ExchangeKind kind, Value value, StringRef along) {
+  NamedTensorType type = tensorType(value);
+  if (kind == ExchangeKind::AllGather) type = b.withAxis(type, tessera::axis(b.getContext(), along, mesh.size(along)));
+  Value started = StartOp::create(b, b.getLoc(), type, kind, along, value);
+  return WaitOp::create(b, b.getLoc(), type, started, value);
+}
+
+Value Exchanges::gatherAxis(Value value, StringRef along) { return exchange(ExchangeKind::AllGather, value, along); }
+
+Value Exchanges::reduceGathered(ReduceKind kind, Value value, StringRef along) {
+  return b.reduce(kind, gatherAxis(value, along), along);
+}
+
+Value Exchanges::reduceScatter(ReduceKind kind, Value value, StringRef along, StringRef axis) {
+  int64_t ranks = mesh.size(along), size = tensorType(value).getSize(axis);
+  Value parts = b.split(
+      value, axis, {tessera::axis(b.getContext(), along, ranks), tessera::axis(b.getContext(), axis, size / ranks)});
+  return b.reduce(kind, exchange(ExchangeKind::AllToAll, parts, along), along);
+}
+
+Value Exchanges::allReduce(ReduceKind kind, Value value, StringRef along) {
+  NamedTensorType type = tensorType(value);
+  int64_t ranks = mesh.size(along);
+  // The outermost axis that is long enough: its parts are contiguous.
+  auto axis = llvm::find_if(type.getAxes(), [&](AxisAttr candidate) { return candidate.getSize() >= ranks; });
+  if (type.getNumElements() < leastDivided || axis == type.getAxes().end()) return reduceGathered(kind, value, along);
+  StringRef name = axis->getName();
+  int64_t size = axis->getSize(), padded = (size + ranks - 1) / ranks * ranks;
+  if (padded != size) value = b.pad(value, name, 0, padded);
+  Value parts = gatherAxis(reduceScatter(kind, value, along, name), along);
+  Value whole = b.merge(parts, {along, name}, name);
+  return padded == size ? whole : b.slice(whole, name, 0, size);
+}

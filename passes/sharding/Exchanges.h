@@ -1,0 +1,38 @@
+//===- Exchanges.h - collectives by what moves bytes ----------------------===//
+//
+// Ranks exchange bytes only: an all-gather or an all-to-all. Sums are ops of the program, over what was received, in
+// the order of the ranks. So every element type works, and the library that moves the bytes changes no bit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_SHARDING_EXCHANGES_H
+#define TESSERA_PASSES_SHARDING_EXCHANGES_H
+
+#include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Mesh.h"
+
+namespace tessera {
+
+class Exchanges {
+public:
+  Exchanges(GraphBuilder &builder, const Mesh &mesh) : b(builder), mesh(mesh) {}
+
+  /// The values of all ranks, with the mesh axis as an axis.
+  mlir::Value gatherAxis(mlir::Value value, llvm::StringRef along);
+  /// A reduction over the values of all ranks. Of a large value each rank reduces a part, and gathers the others: the
+  /// bytes that a ring of ranks would send.
+  mlir::Value allReduce(ReduceKind kind, mlir::Value value, llvm::StringRef along);
+  /// This rank's part, along an axis whose size is a multiple of the ranks, of a reduction over the values of all.
+  mlir::Value reduceScatter(ReduceKind kind, mlir::Value value, llvm::StringRef along, llvm::StringRef axis);
+
+private:
+  mlir::Value exchange(ExchangeKind kind, mlir::Value value, llvm::StringRef along);
+  mlir::Value reduceGathered(ReduceKind kind, mlir::Value value, llvm::StringRef along);
+
+  GraphBuilder &b;
+  const Mesh &mesh;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_SHARDING_EXCHANGES_H

@@ -1,0 +1,156 @@
+//===- Sharding.cpp - which mesh axis an axis is divided along ------------===//
+
+#include "passes/sharding/Sharding.h"
+#include "ir/dialect/Attributes.h"
+#include "ir/dialect/GraphBuilder.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+Sharding::Sharding(DictionaryAttr attribute) {
+  if (!attribute) return;
+  for (NamedAttribute part : attribute)
+    parts.push_back({part.getName().getValue(), cast<StringAttr>(part.getValue()).getValue()});
+}
+
+Sharding Sharding::of(Operation *op) { return Sharding(op->getAttrOfType<DictionaryAttr>(attrs::sharding)); }
+
+StringRef Sharding::meshAxis(StringRef axis) const {
+  auto found = llvm::find_if(parts, [&](const Part &part) { return part.axis == axis; });
+  return found == parts.end() ? StringRef() : found->mesh;
+}
+
+StringRef Sharding::axisAlong(StringRef mesh) const {
+  auto found = llvm::find_if(parts, [&](const Part &part) { return part.mesh == mesh; });
+  return found == parts.end() ? StringRef() : found->axis;
+}
+
+void Sharding::divide(StringRef axis, StringRef mesh) {
+  makeWhole(axis);
+  parts.insert(llvm::find_if(parts, [&](const Part &part) { return part.axis > axis; }), {axis, mesh});
+}
+
+void Sharding::makeWhole(StringRef axis) {
+  llvm::erase_if(parts, [&](const Part &part) { return part.axis == axis; });
+}
+
+Sharding Sharding::within(NamedTensorType type) const {
+  Sharding result = *this;
+  llvm::erase_if(result.parts, [&](const Part &part) { return !type.hasAxis(part.axis); });
+  return result;
+}
+
+Sharding Sharding::unitedWith(const Sharding &other) const {
+  Sharding result = *this;
+  for (const Part &part : other.parts)
+    if (result.meshAxis(part.axis).empty() && !result.uses(part.mesh)) result.divide(part.axis, part.mesh);
+  return result;
+}
+
+DictionaryAttr Sharding::getAttribute(MLIRContext *context) const {
+  Builder builder(context);
+  return builder.getDictionaryAttr(llvm::map_to_vector(
+      parts, [&](const Part &part) { return builder.getNamedAttr(part.axis, builder.getStringAttr(part.mesh)); }));
+}
+
+int64_t tessera::partSize(int64_t size, int64_t parts) { return llvm::divideCeil(size, parts); }
+
+NamedTensorType tessera::wideType(NamedTensorType whole, const Sharding &sharding, const Mesh &mesh, ModuleOp module) {
+  SmallVector<AxisAttr> axes;
+  MLIRContext *context = module.getContext();
+  for (AxisAttr axis : whole.getAxes()) {
+    StringRef along = sharding.meshAxis(axis.getName());
+    if (along.empty()) {
+      axes.push_back(axis);
+      continue;
+    }
+    axes.push_back(tessera::axis(context, along, mesh.size(along)));
+    axes.push_back(tessera::axis(context, axis.getName(), partSize(axis.getSize(), mesh.size(along))));
+  }
+  AxisOrder(module).sort(axes);
+  return whole.withAxes(axes);
+}
+
+//===----------------------------------------------------------------------===//
+// Rules of ops
+//===----------------------------------------------------------------------===//
+
+/// Whether the op names axes of its result that its operand has under other names.
+static bool renamesAxes(Operation *op) { return isa<RenameOp, SplitOp, MergeOp>(op); }
+
+SmallVector<AxisAttr> tessera::spaceOf(Operation *op) {
+  llvm::SetVector<AxisAttr> axes;
+  llvm::StringSet<> known; // a slice and its operand have an axis in two sizes
+  auto add = [&](Value value) {
+    for (AxisAttr axis : tensorType(value).getAxes())
+      if (known.insert(axis.getName()).second) axes.insert(axis);
+  };
+  for (Value result : op->getResults()) add(result);
+  if (!renamesAxes(op))
+    for (Value operand : op->getOperands()) add(operand);
+  return axes.takeVector();
+}
+
+/// Size of an axis that the operand of a split or the result of a merge has in several; the major one has `name`.
+static bool isMajor(ArrayRef<StringRef> parts, StringRef name) { return parts.front() == name; }
+
+bool tessera::canDivide(Operation *op, StringRef axis, int64_t parts) {
+  auto sizeIn = [&](Value value, StringRef name) { return tensorType(value).getSize(name); };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<SliceOp, PadOp>([&](auto moved) { return moved.getAxis() != axis; })
+      .Case<RenameOp>([](auto) { return true; })
+      .Case<SplitOp>([&](SplitOp split) {
+        SmallVector<StringRef> into = names(split.getInto());
+        if (!llvm::is_contained(into, axis)) return true;
+        return isMajor(into, axis) && sizeIn(split.getResult(), axis) % parts == 0;
+      })
+      .Case<MergeOp>([&](MergeOp merge) {
+        SmallVector<StringRef> from = names(merge.getAxes());
+        return axis != merge.getInto() || sizeIn(merge.getX(), from.front()) % parts == 0;
+      })
+      .Case<GatherOp>([&](GatherOp gather) {
+        bool isBool = gather.getType().getElementType().isInteger(1);
+        return !isBool || !llvm::is_contained(names(gather.getAxes()), axis);
+      })
+      .Case<IndexOp, RandomOp, ScatterAddOp, SoftmaxOp, LayerNormOp, CrossEntropyOp, AttentionOp>(
+          [](auto) { return true; })
+      .Default([&](Operation *other) {
+        auto divisible = dyn_cast<DivisibleOpInterface>(other);
+        return divisible && divisible.getDivision(axis).kind != AxisDivision::Kind::None;
+      });
+}
+
+Sharding tessera::operandSharding(OpOperand &operand, const Sharding &ofOp) {
+  NamedTensorType type = tensorType(operand.get());
+  Sharding result;
+  auto rename = [&](StringRef from, StringRef to) {
+    if (StringRef along = ofOp.meshAxis(to); !along.empty()) result.divide(from, along);
+  };
+  return llvm::TypeSwitch<Operation *, Sharding>(operand.getOwner())
+      .Case<RenameOp>([&](RenameOp op) {
+        SmallVector<StringRef> from = names(op.getFrom()), to = names(op.getTo());
+        for (AxisAttr axis : type.getAxes()) {
+          auto place = llvm::find(from, axis.getName());
+          rename(axis.getName(), place == from.end() ? axis.getName() : to[place - from.begin()]);
+        }
+        return result;
+      })
+      .Case<SplitOp>([&](SplitOp op) {
+        for (AxisAttr axis : type.getAxes())
+          rename(axis.getName(), axis.getName() == op.getAxis() ? names(op.getInto()).front() : axis.getName());
+        return result;
+      })
+      .Case<MergeOp>([&](MergeOp op) {
+        SmallVector<StringRef> from = names(op.getAxes());
+        for (AxisAttr axis : type.getAxes()) {
+          bool isMerged = llvm::is_contained(from, axis.getName());
+          if (!isMerged) rename(axis.getName(), axis.getName());
+          if (isMerged && axis.getName() == from.front()) rename(axis.getName(), op.getInto());
+        }
+        return result;
+      })
+      .Default([&](Operation *) { return ofOp.within(type); });
+}

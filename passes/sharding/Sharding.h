@@ -1,0 +1,67 @@
+//===- Sharding.h - which mesh axis an axis is divided along --------------===//
+//
+// Of a value: its axes that are divided among ranks. Of an op: the axes that it works along, summed ones included; the
+// sharding of its results follows, and so does the one that it wants of its operands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_SHARDING_SHARDING_H
+#define TESSERA_PASSES_SHARDING_SHARDING_H
+
+#include "ir/program/Mesh.h"
+
+namespace tessera {
+
+class Sharding {
+public:
+  struct Part {
+    llvm::StringRef axis, mesh; ///< of attributes or types: they live as long as the context
+    bool operator==(const Part &) const = default;
+  };
+
+  Sharding() = default;
+  /// As an attribute `tsr.sharding` says it; null: nothing is divided.
+  explicit Sharding(mlir::DictionaryAttr attribute);
+  static Sharding of(mlir::Operation *op);
+
+  /// In the order of the names of axes.
+  llvm::ArrayRef<Part> getParts() const { return parts; }
+  bool isEmpty() const { return parts.empty(); }
+  /// The mesh axis that an axis is divided along; empty: none.
+  llvm::StringRef meshAxis(llvm::StringRef axis) const;
+  /// The axis that is divided along a mesh axis; empty: none.
+  llvm::StringRef axisAlong(llvm::StringRef mesh) const;
+  bool uses(llvm::StringRef mesh) const { return !axisAlong(mesh).empty(); }
+  void divide(llvm::StringRef axis, llvm::StringRef mesh);
+  void makeWhole(llvm::StringRef axis);
+  /// The parts whose axes a tensor has.
+  Sharding within(NamedTensorType type) const;
+  /// With the parts of another one for other axes, along mesh axes that are not used here.
+  Sharding unitedWith(const Sharding &other) const;
+
+  mlir::DictionaryAttr getAttribute(mlir::MLIRContext *context) const;
+  bool operator==(const Sharding &) const = default;
+
+private:
+  llvm::SmallVector<Part, 2> parts;
+};
+
+/// Elements of each part of an axis, the last of which may be padded.
+int64_t partSize(int64_t size, int64_t parts);
+
+/// The type of all parts of a tensor: each divided axis is a mesh axis and the axis of a part.
+NamedTensorType wideType(NamedTensorType whole, const Sharding &sharding, const Mesh &mesh, mlir::ModuleOp module);
+
+/// The axes that an op may be divided along, in the order of its types. Of an op that renames, splits or merges axes
+/// they have the names of the result.
+llvm::SmallVector<AxisAttr> spaceOf(mlir::Operation *op);
+
+/// Whether `partition` can divide an op along one of them.
+bool canDivide(mlir::Operation *op, llvm::StringRef axis, int64_t parts);
+
+/// How an op that is divided wants an operand.
+Sharding operandSharding(mlir::OpOperand &operand, const Sharding &ofOp);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_SHARDING_SHARDING_H

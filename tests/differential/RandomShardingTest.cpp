@@ -1,0 +1,147 @@
+//===- RandomShardingTest.cpp - random programs on random meshes ----------===//
+//
+// Each program gets a mesh of up to 8 ranks, some of its axes are laid along the mesh's, and some of its states have
+// shardings of their own. In wide form, and on ranks that run in lockstep, it must compute what it computed before, in
+// f64 within 1e-9, draws included.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Mesh.h"
+#include "ir/program/Program.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+#include "passes/sharding/Sharding.h"
+#include "tests/differential/RandomGraph.h"
+#include "tests/differential/RandomMain.h"
+#include "tests/differential/ShardedRunner.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+static constexpr double tolerance = 1e-9;
+
+namespace {
+class ShardingCheck {
+public:
+  explicit ShardingCheck(unsigned seed) : choices(seed ^ 0x5a4d), program(makeProgram(context, seed)) {}
+
+  /// Returns the first thing found wrong; empty if there is none.
+  std::string run();
+  bool hasCollective = false; ///< beside those on scalars
+  bool isPadded = false;      ///< an axis that is divided has a size that its parts do not divide
+
+private:
+  static OwningOpRef<ModuleOp> makeProgram(MLIRContext &context, unsigned seed) {
+    return makeRandomProgram(context, seed, Float64Type::get(&context), options().extra);
+  }
+  void choose();
+  void count();
+  std::string compare(const Trace &expected, const Trace &got);
+
+  MLIRContext context;
+  Choices choices;
+  OwningOpRef<ModuleOp> program, wide;
+};
+} // namespace
+
+/// A mesh, what is laid along it, and states with shardings of their own.
+void ShardingCheck::choose() {
+  static constexpr std::pair<int, int> meshes[] = {{2, 1}, {3, 1}, {4, 1}, {2, 2}, {3, 2}, {2, 4}, {8, 1}, {5, 1}};
+  auto [data, tensor] = meshes[choices.integer(0, std::size(meshes) - 1)];
+  SmallVector<AxisAttr> axes{axis(&context, "data", data)};
+  if (tensor > 1) axes.push_back(axis(&context, "tensor", tensor));
+  Mesh::set(*program, axes);
+  Builder b(&context);
+  SmallVector<NamedAttribute> rules;
+  for (StringRef name : names((*program)->getAttrOfType<ArrayAttr>(attrs::axes))) {
+    if (name == "micro" || !choices.oneIn(name == "batch" ? 2 : 4)) continue;
+    StringRef along = axes[choices.integer(0, axes.size() - 1)].getName();
+    rules.push_back(b.getNamedAttr(name, b.getStringAttr(along)));
+  }
+  (*program)->setAttr(attrs::shard, b.getDictionaryAttr(rules));
+  for (StateOp state : stateTable(*program)) {
+    ArrayRef<AxisAttr> own = state.getTensorType().getAxes();
+    if (own.empty() || !choices.oneIn(3)) continue;
+    AxisAttr divided = own[choices.integer(0, own.size() - 1)];
+    state->setAttr(attrs::sharding, b.getDictionaryAttr(b.getNamedAttr(divided.getName(), b.getStringAttr("data"))));
+  }
+}
+
+void ShardingCheck::count() {
+  Mesh mesh = Mesh::of(*wide);
+  wide->walk([&](Operation *op) {
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      hasCollective |= reduce.getResult().getType().getRank() > 0 && mesh.has(names(reduce.getOver()).front());
+    if (auto merge = dyn_cast<MergeOp>(op)) hasCollective |= mesh.has(names(merge.getAxes()).front());
+    if (auto pad = dyn_cast<PadOp>(op)) {
+      auto split = pad->hasOneUse() ? dyn_cast<SplitOp>(*pad->user_begin()) : SplitOp();
+      isPadded |= split && mesh.has(names(split.getInto()).front());
+    }
+  });
+}
+
+std::string ShardingCheck::compare(const Trace &expected, const Trace &got) {
+  for (auto &[name, value] : expected) {
+    double difference = maxDifference(value, got.at(name)), norm = maxNorm(value);
+    if (difference > tolerance * std::max(1.0, norm))
+      return name + " differs by " + std::to_string(difference) + ", its largest number is " + std::to_string(norm);
+  }
+  return "";
+}
+
+std::string ShardingCheck::run() {
+  PipelineOptions phase;
+  phase.compileTo = "optimize";
+  if (failed(runPipeline(*program, phase))) return "optimize: fails";
+  choose();
+  InterpreterRunner runner(Rounding::Double);
+  if (failed(runner.load(*program))) return "is not loaded";
+  FailureOr<Trace> expected = trace(runner, *program, true);
+  if (failed(expected)) return "cannot be interpreted";
+
+  wide = cast<ModuleOp>(program->getOperation()->clone());
+  WideRunner wideRunner(*program);
+  RanksRunner ranksRunner(*program);
+  struct Stage {
+    StringRef name;
+    SmallVector<std::unique_ptr<Pass> (*)()> passes;
+    ShardedRunner &runner;
+  };
+  const Stage stages[] = {
+      {"wide form", {[] { return createShardPass(); }, [] { return createPartitionPass(); }}, wideRunner},
+      {"wide form, simplified", {[] { return createSimplifyPass(); }}, wideRunner},
+      {"on ranks", {[] { return createLocalizePass(); }}, ranksRunner},
+      {"on ranks, simplified", {[] { return createSimplifyPass(); }}, ranksRunner},
+  };
+  for (const Stage &stage : stages) {
+    PassManager pm(&context);
+    for (auto create : stage.passes) pm.addPass(create());
+    if (failed(pm.run(*wide)) || failed(verify(*wide))) return (stage.name + ": fails").str();
+    if (stage.name == "wide form") count();
+    if (failed(stage.runner.load(*wide))) return (stage.name + ": is not loaded").str();
+    FailureOr<Trace> got = trace(stage.runner, *program, true);
+    if (!stage.runner.getProblem().empty()) return (stage.name + ": " + stage.runner.getProblem()).str();
+    if (failed(got)) return (stage.name + ": cannot be interpreted").str();
+    if (std::string wrong = compare(*expected, *got); !wrong.empty()) return (stage.name + ": " + wrong).str();
+  }
+  return "";
+}
+
+TEST(RandomSharding, ComputesTheSame) {
+  int collectives = 0, padded = 0;
+  forEachSeed([&](unsigned seed) {
+    ShardingCheck check(seed);
+    std::string wrong = check.run();
+    collectives += check.hasCollective, padded += check.isPadded;
+    if (!wrong.empty()) ADD_FAILURE() << "seed " << seed << ": " << wrong;
+  });
+  llvm::outs() << collectives << " programs have collectives on tensors, " << padded << " padded axes\n";
+  if (options().graphs < 100) return;
+  EXPECT_GE(collectives, options().graphs / 2);
+  EXPECT_GE(padded, options().graphs / 5);
+}
