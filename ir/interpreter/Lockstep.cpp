@@ -30,6 +30,7 @@ private:
   };
   SmallVector<int64_t> groupOf(int64_t rank, StringRef along) const;
   void complete(ArrayRef<int64_t> group);
+  void failIfStuck();
   void fail(const Twine &text) {
     if (error.empty()) error = text.str();
     changed.notify_all();
@@ -117,6 +118,17 @@ void Meeting::complete(ArrayRef<int64_t> group) {
   changed.notify_all();
 }
 
+/// If each rank waits for another one or has ended, nobody will come.
+void Meeting::failIfStuck() {
+  auto waits = [](const Place &place) { return place.op && !place.isDone; };
+  bool isStuck = llvm::any_of(places, [&](const Place &place) { return !place.hasLeft; }) &&
+                 llvm::all_of(places, [&](const Place &place) { return place.hasLeft || waits(place); });
+  if (!isStuck) return;
+  std::string text;
+  for (auto [rank, place] : llvm::enumerate(places)) text += (rank ? ", " : "") + describe(rank, place);
+  fail(text);
+}
+
 FailureOr<TensorValue> Meeting::exchange(int64_t rank, StartOp op, const TensorValue &sent) {
   std::unique_lock lock(mutex);
   SmallVector<int64_t> group = groupOf(rank, op.getAlong());
@@ -127,13 +139,7 @@ FailureOr<TensorValue> Meeting::exchange(int64_t rank, StartOp op, const TensorV
     return its && !places[other].isDone && its.getAlong() == op.getAlong();
   };
   if (llvm::all_of(group, isThere)) complete(group);
-  // All wait for somebody, or have ended: nobody will come.
-  auto waits = [](const Place &place) { return place.hasLeft || (place.op && !place.isDone); };
-  if (!own.isDone && llvm::all_of(places, waits)) {
-    std::string text;
-    for (auto [other, place] : llvm::enumerate(places)) text += (other ? ", " : "") + describe(other, place);
-    fail(text);
-  }
+  failIfStuck();
   changed.wait(lock, [&] { return own.isDone || !error.empty(); });
   if (!own.isDone) return failure();
   own.op = StartOp();
@@ -144,9 +150,7 @@ void Meeting::leave(int64_t rank, bool hasFailed) {
   std::unique_lock lock(mutex);
   places[rank].hasLeft = true;
   if (hasFailed) fail("rank " + Twine(rank) + " cannot be interpreted");
-  auto waits = [](const Place &place) { return place.hasLeft || (place.op && !place.isDone); };
-  bool isAnyWaiting = llvm::any_of(places, [](const Place &place) { return !place.hasLeft; });
-  if (isAnyWaiting && llvm::all_of(places, waits)) fail("rank " + Twine(rank) + " has ended, and others wait for it");
+  failIfStuck();
 }
 
 FailureOr<SmallVector<SmallVector<TensorValue>>> Lockstep::run(ArrayRef<func::FuncOp> functions,

@@ -116,7 +116,7 @@ Value WideOp::gather(GatherOp gather) {
   Value isHere;
   for (auto [i, axis] : llvm::enumerate(axes)) {
     Value index = operands[1 + i].value;
-    StringRef along = sharding.meshAxis(axis);
+    StringRef along = operands[0].sharding.meshAxis(axis);
     if (along.empty()) {
       indices.push_back(index);
       continue;
@@ -137,6 +137,7 @@ Value WideOp::gather(GatherOp gather) {
   Value read = b.gather(operands[0].value, axes, indices);
   if (!isHere) return read;
   read = b.select(isHere, read, b.scalar(0, tensorType(read).getElementType()));
+  llvm::erase_if(axes, [&](StringRef axis) { return gather.getType().hasAxis(axis); });
   return combine(ReduceKind::Sum, read, axes);
 }
 
