@@ -32,6 +32,7 @@ private:
   void planMerge(MergeOp op);
   void planJoin(JoinOp op);
   void planStart(StartOp op);
+  void planWait(WaitOp op);
   void planRepeat(RepeatOp op);
   void planReturn(func::ReturnOp op);
 
@@ -200,6 +201,13 @@ void OrderPlanner::planStart(StartOp op) {
   assign(op.getResult(), withOutermost(sent, received.getAxes()[received.findAxis(op.getAlong())]));
 }
 
+/// It reads what its start sends.
+void OrderPlanner::planWait(WaitOp op) {
+  NamedTensorType received = known(op.getStarted());
+  if (op.getStarted().getDefiningOp<StartOp>().getKind() == ExchangeKind::AllToAll) need(op.getSentMutable(), received);
+  assign(op.getResult(), received);
+}
+
 /// All parts have the order of the first one.
 void OrderPlanner::planJoin(JoinOp op) {
   SmallVector<StringRef> order = axisNames(known(op.getParts().front()));
@@ -240,7 +248,7 @@ void OrderPlanner::planOp(Operation *op) {
       .Case<MergeOp>([&](auto merge) { planMerge(merge); })
       .Case<JoinOp>([&](auto join) { planJoin(join); })
       .Case<StartOp>([&](auto start) { planStart(start); })
-      .Case<WaitOp>([&](auto wait) { assign(wait.getResult(), known(wait.getStarted())); })
+      .Case<WaitOp>([&](auto wait) { planWait(wait); })
       .Case<RenameOp>([&](auto rename) { assign(rename.getResult(), renamedType(rename, known(rename.getX()))); })
       .Case<SplitOp>([&](auto split) { assign(split.getResult(), splitType(split, known(split.getX()))); })
       .Case<SliceOp, PadOp, ReduceOp>(

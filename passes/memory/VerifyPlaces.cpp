@@ -237,6 +237,7 @@ LogicalResult PlanChecker::mayOverlap(Operation *op, Value operand, OpResult res
     if (auto contract = dyn_cast<ContractOp>(op);
         contract && operand == contract.getInit() && operand != contract.getLhs() && operand != contract.getRhs())
       return success();
+    if (auto wait = dyn_cast<WaitOp>(op); wait && operand == wait.getStarted()) return success();
   }
   return op->emitError("result overwrites an operand that is still read");
 }

@@ -153,8 +153,8 @@ Sharding tessera::operandSharding(OpOperand &operand, const Sharding &ofOp) {
         return result;
       })
       .Case<GatherOp, ScatterAddOp>([&](auto op) {
-        // Positions along an axis of the result may be read or written at positions along one of that name: the sharding
-        // is that of the result.
+        // Positions along an axis of the result may be read or written at positions along one of that name: the
+        // sharding is that of the result.
         result = ofOp.within(type);
         bool isWhole = isa<ScatterAddOp>(op) || operand.getOperandNumber() == 0;
         for (StringRef axis : names(op.getAxes()))

@@ -117,11 +117,13 @@ std::string ShardingCheck::run() {
       {"wide form, simplified", {[] { return createSimplifyPass(); }}, wideRunner},
       {"on ranks", {[] { return createLocalizePass(); }}, ranksRunner},
       {"on ranks, simplified", {[] { return createSimplifyPass(); }}, ranksRunner},
+      {"on ranks, after all phases", {}, ranksRunner},
   };
   for (const Stage &stage : stages) {
     PassManager pm(&context);
     for (auto create : stage.passes) pm.addPass(create());
-    if (failed(pm.run(*wide)) || failed(verify(*wide))) return (stage.name + ": fails").str();
+    if (failed(stage.passes.empty() ? runPipeline(*wide, {}) : pm.run(*wide)) || failed(verify(*wide)))
+      return (stage.name + ": fails").str();
     if (stage.name == "wide form") count();
     if (failed(stage.runner.load(*wide))) return (stage.name + ": is not loaded").str();
     FailureOr<Trace> got = trace(stage.runner, *program, true);
