@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct or a meaning in this file or in the manifest changes.
-#define TSR_ABI_VERSION 7u
+#define TSR_ABI_VERSION 8u
 
 /// Element types of tensors and matrices, one row each:
 ///
@@ -77,6 +77,10 @@ typedef struct TsrRuntime {
   void (*launch)(struct TsrRuntime *self, uint32_t kernel, void *const *args);
   /// In programs for a GPU: writes an integer into the arena.
   void (*setInt)(struct TsrRuntime *self, void *dst, int32_t value);
+  /// In programs for several ranks: begins entry `exchange` of the manifest's list of exchanges. Until `wait` returns,
+  /// nothing may write what is sent or access what is received. A failure is noted like that of `gemm`.
+  void (*start)(struct TsrRuntime *self, uint32_t exchange, const void *sent, void *received);
+  void (*wait)(struct TsrRuntime *self, uint32_t exchange);
 } TsrRuntime;
 
 /// An entry function: init, step, shadow, evaluate, predict or generate. All that it reads and writes is in the arena,

@@ -28,9 +28,9 @@ namespace {
 
 class EntryEmitter {
 public:
-  EntryEmitter(func::FuncOp function, ModuleOp code, Backend &backend, KernelTable &kernels, GemmTable &gemms)
-      : function(function), names(function), backend(backend), kernels(kernels), gemms(gemms),
-        code(code, function.getName()) {
+  EntryEmitter(func::FuncOp function, ModuleOp code, Backend &backend, ProgramTables &tables)
+      : function(function), names(function), backend(backend), kernels(tables.kernels), gemms(tables.gemms),
+        exchanges(tables.exchanges), code(code, function.getName()) {
     calls.entry = function.getName().str();
   }
 
@@ -68,6 +68,8 @@ private:
   void copyCarriedOperands(RepeatOp op);
   LogicalResult emitReturn(func::ReturnOp op);
   LogicalResult emitCopyOp(ReorderOp op);
+  LogicalResult emitStart(StartOp op);
+  LogicalResult emitWait(WaitOp op);
 
   /// Gives `value` the place in the attribute; an error on `op` if there is none.
   LogicalResult place(Value value, Attribute attr, Operation *op);
@@ -86,6 +88,7 @@ private:
   Backend &backend;
   KernelTable &kernels;
   GemmTable &gemms;
+  ExchangeTable &exchanges;
   EntryFunctionBuilder code;
   CallSequence calls;
   DenseMap<Value, PlaceAttr> places;
@@ -278,6 +281,19 @@ LogicalResult EntryEmitter::emitCopyOp(ReorderOp op) {
   return success();
 }
 
+LogicalResult EntryEmitter::emitStart(StartOp op) {
+  if (failed(placeResults(op))) return failure();
+  uint32_t number = exchanges.add(op, names.nameOf(op), names.lineOf(op.getResult()), siteOf({op}));
+  code.startExchange(number, address(op.getX()), address(op.getResult()));
+  return success();
+}
+
+/// `schedule` has put what is received where it was started.
+LogicalResult EntryEmitter::emitWait(WaitOp op) {
+  code.waitForExchange(exchanges.numberOf(op.getStarted().getDefiningOp<StartOp>()));
+  return placeResults(op);
+}
+
 void EntryEmitter::copyCarriedOperands(RepeatOp op) {
   size_t depth = inductions.size();
   for (auto [operand, argument] : llvm::zip(op.getCarried(), op.getCarriedArgs())) {
@@ -338,6 +354,8 @@ LogicalResult EntryEmitter::emitOp(Operation *op) {
       .Case<func::ReturnOp>([&](auto op) { return emitReturn(op); })
       .Case<YieldOp>([](auto) { return success(); })
       .Case<ReorderOp>([&](auto copy) { return emitCopyOp(copy); })
+      .Case<StartOp>([&](auto start) { return emitStart(start); })
+      .Case<WaitOp>([&](auto wait) { return emitWait(wait); })
       .Default([&](Operation *other) -> LogicalResult {
         if (isStorageView(other)) return placeResults(other);
         return other->emitError("is neither a kernel, a tiled op, a contraction, a repeat nor a view; has `fuse` run?");
@@ -359,9 +377,9 @@ FailureOr<CallSequence> EntryEmitter::emit() {
   return std::move(calls);
 }
 
-FailureOr<CallSequence> tessera::emitEntry(func::FuncOp function, ModuleOp code, Backend &backend, KernelTable &kernels,
-                                           GemmTable &gemms) {
-  return EntryEmitter(function, code, backend, kernels, gemms).emit();
+FailureOr<CallSequence> tessera::emitEntry(func::FuncOp function, ModuleOp code, Backend &backend,
+                                           ProgramTables &tables) {
+  return EntryEmitter(function, code, backend, tables).emit();
 }
 
 void tessera::emitAbiVersion(ModuleOp code) {

@@ -9,16 +9,24 @@
 #define TESSERA_CODEGEN_PROGRAM_ENTRYCODE_H
 
 #include "codegen/Backend.h"
+#include "codegen/program/ExchangeTable.h"
 #include "codegen/program/GemmTable.h"
 #include "codegen/program/KernelTable.h"
 #include "passes/cost/CallSequence.h"
 
 namespace tessera {
 
+/// The manifest's lists of what a program calls.
+struct ProgramTables {
+  KernelTable kernels;
+  GemmTable gemms;
+  ExchangeTable exchanges;
+};
+
 /// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. The back end
-/// emits the kernels. Kernels and library calls are entered into the tables. Returns all calls.
+/// emits the kernels. Kernels, library calls and exchanges are entered into the tables. Returns all calls.
 llvm::FailureOr<CallSequence> emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, Backend &backend,
-                                        KernelTable &kernels, GemmTable &gemms);
+                                        ProgramTables &tables);
 
 /// Emits the constant `tsr_abi_version`.
 void emitAbiVersion(mlir::ModuleOp code);

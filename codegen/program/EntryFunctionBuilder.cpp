@@ -88,6 +88,14 @@ void EntryFunctionBuilder::callGemm(uint32_t number, Value a, Value b, Value bia
   callRuntime(offsetof(TsrRuntime, gemm), {constant32(number), a, b, bias, aux, result});
 }
 
+void EntryFunctionBuilder::startExchange(uint32_t number, Value sent, Value received) {
+  callRuntime(offsetof(TsrRuntime, start), {constant32(number), sent, received});
+}
+
+void EntryFunctionBuilder::waitForExchange(uint32_t number) {
+  callRuntime(offsetof(TsrRuntime, wait), {constant32(number)});
+}
+
 void EntryFunctionBuilder::copy(Value to, Value from, int64_t bytes) {
   callRuntime(offsetof(TsrRuntime, copy), {to, from, constant(bytes)});
 }

@@ -24,10 +24,12 @@ public:
   Value address(PlaceAttr place, llvm::ArrayRef<Value> inductions);
   Value nullAddress() { return mlir::LLVM::ZeroOp::create(builder, loc, pointer); }
 
-  // Calls of the runtime. `number` is that of a kernel or a GEMM in the manifest.
+  // Calls of the runtime. `number` is that of a kernel, a GEMM or an exchange in the manifest.
   void callKernel(const EmittedKernel &kernel, uint32_t number, llvm::ArrayRef<Value> addresses);
   void callGemm(uint32_t number, Value a, Value b, Value bias, Value aux, Value result);
   void copy(Value to, Value from, int64_t bytes);
+  void startExchange(uint32_t number, Value sent, Value received);
+  void waitForExchange(uint32_t number);
   /// Stores an i32, through the runtime if the arena is memory of a device.
   void storeInt(Value address, Value value, bool isOnDevice);
 

@@ -8,6 +8,7 @@
 #include "codegen/program/CallTraceWriter.h"
 #include "codegen/program/MemoryPlanWriter.h"
 #include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Mesh.h"
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/cost/KernelWork.h"
@@ -40,6 +41,7 @@ private:
   void writeValue(NamedTensorType type, DictionaryAttr description, PlaceAttr place);
   void writeGemm(const GemmTable::Entry &entry, uint32_t number);
   void writeKernel(const KernelTable::Entry &kernel, uint32_t number);
+  void writeRanks();
   void writeCalls(const CallCounts &calls);
   void writeCost(CallKind kind, uint32_t number);
   void writePlan();
@@ -244,6 +246,30 @@ void ManifestWriter::writeCost(CallKind kind, uint32_t number) {
   json.attributeEnd();
 }
 
+/// Of a program for several ranks: keys `mesh` and `exchanges`.
+void ManifestWriter::writeRanks() {
+  Mesh mesh = Mesh::of(module);
+  if (mesh.getAxes().empty()) return;
+  json.attributeArray("mesh", [&] {
+    for (AxisAttr axis : mesh.getAxes())
+      json.object([&] {
+        json.attribute("name", axis.getName());
+        json.attribute("size", axis.getSize());
+      });
+  });
+  json.attributeArray("exchanges", [&] {
+    for (const ExchangeTable::Entry &entry : summary.exchanges->getEntries())
+      json.object([&] {
+        json.attribute("of", entry.of);
+        if (!entry.line.empty()) json.attribute("at", entry.line);
+        json.attribute("kind", stringifyExchangeKind(entry.kind));
+        json.attribute("along", entry.along);
+        json.attribute("bytes", entry.bytes);
+        writeCalls(entry.calls);
+      });
+  });
+}
+
 void ManifestWriter::writeGemm(const GemmTable::Entry &entry, uint32_t number) {
   const ContractionGemm &d = entry.description;
   json.object([&] {
@@ -425,6 +451,7 @@ void ManifestWriter::write() {
     json.attributeArray("gemms", [&] {
       for (auto [number, entry] : llvm::enumerate(summary.gemms->getEntries())) writeGemm(entry, number);
     });
+    writeRanks();
     writePredicted();
     writeMemoryPlan(module, summary.arenaBytes, json);
     for (StringRef key : {attrs::data, attrs::settings})

@@ -3,6 +3,7 @@
 #ifndef TESSERA_CODEGEN_PROGRAM_MANIFEST_H
 #define TESSERA_CODEGEN_PROGRAM_MANIFEST_H
 
+#include "codegen/program/ExchangeTable.h"
 #include "codegen/program/GemmTable.h"
 #include "codegen/program/KernelTable.h"
 #include "passes/cost/ProgramCosts.h"
@@ -14,6 +15,7 @@ struct CodegenSummary {
   TargetDescription target;
   const KernelTable *kernels = nullptr;
   const GemmTable *gemms = nullptr;
+  const ExchangeTable *exchanges = nullptr;
   const ProgramCosts *costs = nullptr;
   int64_t arenaBytes = 0;            ///< with the workspace
   std::optional<int64_t> arenaBound; ///< what it has at least, whatever the places of values; none: not known

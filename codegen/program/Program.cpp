@@ -51,7 +51,7 @@ class ProgramGenerator {
 public:
   ProgramGenerator(ModuleOp module, Backend &backend, const CpuTarget &host, const CodegenOptions &options)
       : module(module), backend(backend), host(host), options(options), log(options.dumps, options.timing),
-        gemms(backend.getLibrary(module), options.threads) {}
+        tables{{}, GemmTable(backend.getLibrary(module), options.threads), {}} {}
 
   /// Emits the entry functions and the kernels that they call, as IR or as text.
   LogicalResult emit();
@@ -67,8 +67,7 @@ private:
   const CodegenOptions &options;
   StageLog log;
   OwningOpRef<ModuleOp> code;
-  KernelTable kernels;
-  GemmTable gemms;
+  ProgramTables tables;
   std::vector<CallSequence> sequences; ///< of the entry functions
   int64_t plannedBytes = 0;
   std::optional<int64_t> plannedBound; ///< none: a dump of an earlier version does not say it
@@ -86,11 +85,11 @@ LogicalResult ProgramGenerator::emit() {
   emitAbiVersion(*code);
   backend.begin(*code);
   for (func::FuncOp function : entryFunctions(module)) {
-    FailureOr<CallSequence> sequence = emitEntry(function, *code, backend, kernels, gemms);
+    FailureOr<CallSequence> sequence = emitEntry(function, *code, backend, tables);
     if (failed(sequence)) return failure();
     sequences.push_back(std::move(*sequence));
   }
-  if (failed(emitEpilogueKernels(context, backend, kernels, gemms))) return failure();
+  if (failed(emitEpilogueKernels(context, backend, tables.kernels, tables.gemms))) return failure();
   log.finishStage("kernels and entries");
   return success();
 }
@@ -99,7 +98,7 @@ std::string ProgramGenerator::manifest() const {
   CodegenSummary summary;
   summary.target = {{}, "", host.cpu, host.instructionSets, options.threads};
   backend.describe(summary.target);
-  summary.kernels = &kernels, summary.gemms = &gemms;
+  summary.kernels = &tables.kernels, summary.gemms = &tables.gemms, summary.exchanges = &tables.exchanges;
   ProgramCosts costs(sequences, Target::of(module), options.threads);
   summary.costs = &costs;
   placeWorkspace(summary, plannedBytes, backend);
@@ -111,7 +110,7 @@ FailureOr<CompiledProgram> ProgramGenerator::generate() {
   if (failed(emit()) || failed(backend.finish(log))) return failure();
   FailureOr<std::string> object = makeObject(*code, host, log, options.lack);
   if (failed(object)) return failure();
-  CompiledProgram program{std::move(*object), manifest(), gemms.getEntries().vec()};
+  CompiledProgram program{std::move(*object), manifest(), tables.gemms.getEntries().vec()};
   if (failed(log.dump("manifest.json", program.manifest))) return failure();
   log.finishStage("manifest");
   return program;

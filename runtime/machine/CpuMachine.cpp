@@ -7,7 +7,9 @@
 #include "runtime/machine/OnednnGemm.h"
 #include "runtime/machine/StepAllocator.h"
 #include "runtime/machine/ThreadPool.h"
+#include "runtime/ranks/Communicator.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <map>
 
@@ -18,6 +20,8 @@ namespace {
 struct Table : TsrRuntime {
   Threads *pool = nullptr;
   std::vector<OnednnGemm> *gemms = nullptr;
+  const std::vector<ExchangeSpec> *exchanges = nullptr;
+  std::vector<HostCommunicator *> groups; ///< of each exchange
   void *workspace = nullptr;
   Profile *profile = nullptr;                 ///< null: off
   std::function<void()> afterCall;            ///< of a kernel or contraction; empty: off
@@ -53,11 +57,32 @@ struct Table : TsrRuntime {
           [&] { table.gemms->at(index).run(a, b, bias, c, table.workspace); });
       if (table.afterCall) table.afterCall();
     } catch (const std::exception &e) {
-      if (table.failure) return;
-      snprintf(table.failureText, sizeof(failureText), "contraction %u: %s", index, e.what());
-      table.failure = table.failureText;
+      table.note("contraction", index, e);
     }
   }
+
+  void note(const char *what, uint32_t index, const std::exception &error) {
+    if (failure) return;
+    snprintf(failureText, sizeof(failureText), "%s %u: %s", what, index, error.what());
+    failure = failureText;
+  }
+
+  /// The communicator waits for the other ranks: afterwards the exchange is complete.
+  static void runStart(TsrRuntime *self, uint32_t index, const void *sent, void *received) {
+    Table &table = of(self);
+    if (table.failure) return; // the ranks no longer agree
+    try {
+      const ExchangeSpec &exchange = table.exchanges->at(index);
+      HostCommunicator &group = *table.groups.at(index);
+      if (exchange.isAllToAll)
+        group.allToAll(exchange.name, sent, received, exchange.bytes);
+      else
+        group.allGather(exchange.name, sent, received, exchange.bytes);
+    } catch (const std::exception &e) {
+      table.note("exchange", index, e);
+    }
+  }
+  static void runWait(TsrRuntime *, uint32_t) {}
 
   static void runCopy(TsrRuntime *self, void *dst, const void *src, int64_t bytes) {
     Table &table = of(self);
@@ -87,6 +112,7 @@ public:
 private:
   void prepareGemms();
   void prepareScratch();
+  void prepareExchanges(const std::vector<HostCommunicator *> &groups);
 
   const Manifest &manifest;
   Threads pool;
@@ -106,6 +132,20 @@ CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
   arena = std::make_unique<Arena>(manifest.arena.bytes, pool, options.advice);
   prepareGemms();
   prepareScratch();
+  prepareExchanges(options.groups);
+}
+
+void CpuMachine::prepareExchanges(const std::vector<HostCommunicator *> &groups) {
+  table.start = Table::runStart;
+  table.wait = Table::runWait;
+  table.exchanges = &manifest.exchanges;
+  for (const ExchangeSpec &exchange : manifest.exchanges) {
+    auto isIts = [&](HostCommunicator *group) { return group->name() == exchange.along; };
+    auto group = std::find_if(groups.begin(), groups.end(), isIts);
+    if (group == groups.end())
+      fail("the program is for several ranks: nothing connects them along '{}'", exchange.along);
+    table.groups.push_back(*group);
+  }
 }
 
 void CpuMachine::prepareGemms() {

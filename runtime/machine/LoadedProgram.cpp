@@ -7,7 +7,9 @@
 #include "runtime/machine/AvailableCores.h"
 #include "runtime/machine/CpuFeatures.h"
 #include "runtime/machine/StepAllocator.h"
+#include "runtime/ranks/Communicator.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <filesystem>
 #include <sys/mman.h>
@@ -51,7 +53,7 @@ int LoadedProgram::threadCount(int wanted) const {
 
 void LoadedProgram::start(int threads, bool bind) {
   mapCode();
-  MachineOptions options{threadCount(threads), bind, memoryAdvice, ""};
+  MachineOptions options{threadCount(threads), bind, memoryAdvice, groups, ""};
   std::error_code error;
   if (std::filesystem::path own = std::filesystem::canonical(file, error); !file.empty() && !error)
     options.gemmChoices = own.string() + ".gemms.json";
@@ -88,9 +90,26 @@ TsrEntry LoadedProgram::codeOf(const std::string &entry) const {
   return found->second;
 }
 
-void LoadedProgram::call(const std::string &entry) { machine->call(description.entry(entry), codeOf(entry)); }
+/// Inputs with the role `rank`: the position of this rank along the mesh axis that their name says.
+void LoadedProgram::writePositions(const EntryFunction &entry) {
+  for (const ValueSpec &input : entry.inputs) {
+    if (input.role != "rank") continue;
+    auto isIts = [&](HostCommunicator *group) { return group->name() == input.name; };
+    auto group = std::find_if(groups.begin(), groups.end(), isIts);
+    if (group == groups.end()) fail("the program is for several ranks: nothing connects them along '{}'", input.name);
+    write<int32_t>(input, (*group)->rank());
+  }
+}
 
-void LoadedProgram::startCall(const std::string &entry) { machine->startCall(description.entry(entry), codeOf(entry)); }
+void LoadedProgram::call(const std::string &entry) {
+  writePositions(description.entry(entry));
+  machine->call(description.entry(entry), codeOf(entry));
+}
+
+void LoadedProgram::startCall(const std::string &entry) {
+  writePositions(description.entry(entry));
+  machine->startCall(description.entry(entry), codeOf(entry));
+}
 
 void LoadedProgram::callObserved(const std::string &entry, const CallObserver &observer) {
   CallCursor cursor(description.entry(entry).trace);

@@ -32,6 +32,9 @@ public:
   /// What `start` says if there is too little memory.
   void adviseOnMemory(MemoryAdvice advice) { memoryAdvice = std::move(advice); }
 
+  /// The ranks along each axis of the program's mesh, as groups named like it; called before `start`.
+  void connect(std::vector<HostCommunicator *> along) { groups = std::move(along); }
+
   /// Maps the code and allocates the arena. On a CPU it starts `threads` threads (0: as many as the program was
   /// compiled for, or as there are cores), each pinned to a core if `bind`.
   void start(int threads, bool bind = false);
@@ -87,12 +90,14 @@ public:
 
 private:
   void mapCode();
+  void writePositions(const EntryFunction &entry);
   TsrEntry codeOf(const std::string &entry) const;
 
   std::string file;
   Manifest description;
   std::string payloadHash, object;
   MemoryAdvice memoryAdvice;
+  std::vector<HostCommunicator *> groups;
   int codeFile = -1;
   void *library = nullptr;
   std::map<std::string, TsrEntry> entries;

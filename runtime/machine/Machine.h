@@ -15,6 +15,8 @@
 
 namespace tessera::runtime {
 
+class HostCommunicator;
+
 /// The arena and the functions that entry functions call: on the processor's cores, or on a GPU.
 class Machine {
 public:
@@ -60,9 +62,10 @@ public:
 
 struct MachineOptions {
   int threads = 1;
-  bool bind = false;       ///< pin each thread to a core
-  MemoryAdvice advice;     ///< if there is too little memory; may be empty
-  std::string gemmChoices; ///< of a GPU: the file that records the fastest algorithms; empty: no search
+  bool bind = false;                      ///< pin each thread to a core
+  MemoryAdvice advice;                    ///< if there is too little memory; may be empty
+  std::vector<HostCommunicator *> groups; ///< of the ranks along each axis of the program's mesh, named like it
+  std::string gemmChoices;                ///< of a GPU: the file that records the fastest algorithms; empty: no search
 };
 
 /// Allocates the arena of a program and starts the machine.

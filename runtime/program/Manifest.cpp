@@ -366,6 +366,25 @@ static ArenaSpec readArena(const Json &json, int64_t threads) {
   return arena;
 }
 
+static void readRanks(const Json &json, Manifest &manifest) {
+  if (!json.contains("mesh")) return;
+  for (const Json &axis : json["mesh"]) {
+    manifest.mesh.push_back({stringAt(axis, "name"), integerAt(axis, "size")});
+    if (manifest.mesh.back().size < 1) fail("{}: mesh axis '{}' has no ranks", where, manifest.mesh.back().name);
+  }
+  for (const Json &entry : member(json, "exchanges", where)) {
+    ExchangeSpec exchange{stringAt(entry, "of"), stringAt(entry, "along"), false, integerAt(entry, "bytes")};
+    std::string kind = stringAt(entry, "kind");
+    if (kind != "all_gather" && kind != "all_to_all") fail("{}: unknown kind of exchange '{}'", where, kind);
+    exchange.isAllToAll = kind == "all_to_all";
+    auto isIts = [&](const MeshAxisSpec &axis) { return axis.name == exchange.along; };
+    if (std::none_of(manifest.mesh.begin(), manifest.mesh.end(), isIts))
+      fail("{}: the mesh has no axis '{}'", where, exchange.along);
+    if (exchange.bytes < 0) fail("{}: exchange of {} bytes", where, exchange.bytes);
+    manifest.exchanges.push_back(std::move(exchange));
+  }
+}
+
 static Manifest readManifest(const Json &json) {
   Manifest manifest;
   if (int64_t abi = integerAt(json, "abi"); abi != TSR_ABI_VERSION)
@@ -382,6 +401,7 @@ static Manifest readManifest(const Json &json) {
     for (const Json &kernel : json["kernels"]) manifest.kernels.push_back(readKernel(kernel));
   if (json.contains("gemms"))
     for (const Json &gemm : json["gemms"]) manifest.gemms.push_back(readGemm(gemm, manifest.kernels));
+  readRanks(json, manifest);
   if (json.contains("data"))
     for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
   manifest.settings = json.value("settings", Json::object());

@@ -191,6 +191,20 @@ struct PredictedTimes {
   }
 };
 
+/// An axis of the mesh of ranks.
+struct MeshAxisSpec {
+  std::string name;
+  int64_t size = 1;
+};
+
+/// What a rank exchanges with the others along a mesh axis.
+struct ExchangeSpec {
+  std::string name;  ///< of what is sent
+  std::string along; ///< the mesh axis
+  bool isAllToAll = false;
+  int64_t bytes = 0; ///< that go to each rank
+};
+
 struct Manifest {
   std::string compiler, model;
   TargetSpec target;
@@ -198,6 +212,8 @@ struct Manifest {
   std::vector<StateEntry> state;
   std::map<std::string, EntryFunction> entries;
   std::vector<GemmSpec> gemms;
+  std::vector<MeshAxisSpec> mesh; ///< of the ranks that the program is for, outermost first; empty: one rank
+  std::vector<ExchangeSpec> exchanges;
   std::vector<DataSpec> data;
   Json settings;
   std::vector<BufferSpec> buffers;

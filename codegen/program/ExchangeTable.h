@@ -1,0 +1,43 @@
+//===- ExchangeTable.h - what a program exchanges with other ranks --------===//
+
+#ifndef TESSERA_CODEGEN_PROGRAM_EXCHANGETABLE_H
+#define TESSERA_CODEGEN_PROGRAM_EXCHANGETABLE_H
+
+#include "codegen/program/CallCounts.h"
+#include "ir/dialect/Tsr.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tessera {
+
+/// The manifest's list of exchanges: an entry for each `tsr.start`, since several may be under way at a time.
+class ExchangeTable {
+public:
+  struct Entry {
+    std::string of;   ///< what is sent (passes/analysis/ValueNames.h)
+    std::string line; ///< of the model; empty if there is none
+    ExchangeKind kind;
+    std::string along; ///< the mesh axis
+    int64_t ranks;
+    int64_t bytes; ///< that go to each rank
+    CallCounts calls;
+  };
+
+  uint32_t add(StartOp op, std::string of, std::string line, const CallSite &site) {
+    int64_t ranks = op.getType().getSize(op.getAlong()), bytes = op.getType().getNumBytes() / ranks;
+    Entry entry{std::move(of), std::move(line), op.getKind(), op.getAlong().str(), ranks, bytes, {}};
+    entry.calls.add(site);
+    entries.push_back(std::move(entry));
+    return numbers[op] = entries.size() - 1;
+  }
+  /// Of a start that was added.
+  uint32_t numberOf(StartOp op) const { return numbers.lookup(op); }
+  llvm::ArrayRef<Entry> getEntries() const { return entries; }
+
+private:
+  std::vector<Entry> entries;
+  llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_PROGRAM_EXCHANGETABLE_H
