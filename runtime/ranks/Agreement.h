@@ -41,7 +41,9 @@ private:
   std::array<AgreedValue, agreedFlags> values;
 };
 
-/// The error of one rank, thrown on all: "rank 2: cannot write …". Rank 0 prints it.
+/// The error of one rank, thrown on all: "rank 2: cannot write …". Rank 0 prints it, and all ranks end in order
+/// (`HostCommunicator::finish`) before they exit with its status: once a rank has failed, mpirun ends the others, maybe
+/// before rank 0 has printed anything.
 class RankError : public Error {
 public:
   RankError(int rank, const std::string &text, ExitStatus status)

@@ -1,8 +1,8 @@
 //===- Mpi.cpp - ranks over Open MPI --------------------------------------===//
 //
-// A collective whose buffers have at most a piece's bytes in all is the library's own. Larger ones are made of
-// exchanges of pieces here: an all-to-all pairwise, an all-gather around a ring, which is what the library does with
-// large blocks too.
+// Small all-to-alls and all-gathers are the library's own: it has better algorithms for them. Larger ones are made of
+// exchanges here, an all-to-all pairwise, an all-gather around a ring, as the library does with large blocks: some of
+// its algorithms for sizes between allocate memory, which a step must not. Messages are cut into pieces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +27,9 @@ void *const inPlace = reinterpret_cast<void *>(size_t(1)); // MPI_IN_PLACE
 struct alignas(8) Status {                                 // MPI_Status has 24 bytes
   char bytes[64];
 };
+
+/// Of all blocks together. What the library allocates for those is served by the step allocator.
+constexpr size_t smallBytes = 32 << 10;
 
 constexpr const char *libraryName = "libmpi.so.40";
 
@@ -167,8 +170,8 @@ private:
   void require(int status, const char *function, std::string_view what) const {
     if (status != success) fail("{}: {}", place(function, what), mpi.describe(status));
   }
-  /// Whether the library may do it: no product of its counts exceeds an int.
-  bool isSmall(size_t bytes) const { return bytes <= pieceBytes / size(); }
+  /// Whether the library does it, for blocks of so many bytes.
+  bool isSmall(size_t bytes) const { return bytes <= std::min(pieceBytes, smallBytes) / size(); }
   /// Sends and receives in pieces. Both partners cut a message in the same places.
   void exchange(const char *function, std::string_view what, const char *from, size_t fromBytes, int toRank, char *to,
                 size_t toBytes, int fromRank) const;

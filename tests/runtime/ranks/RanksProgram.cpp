@@ -1,6 +1,7 @@
 // What tests run under mpirun: `ranks-program MODE ARGUMENT...`. A rank that finds something wrong says it on standard
 // error and exits with status 1.
 
+#include "runtime/machine/StepAllocator.h"
 #include "runtime/ranks/Agreement.h"
 #include "runtime/ranks/Mesh.h"
 #include "runtime/ranks/Mpi.h"
@@ -121,9 +122,14 @@ int agree(HostCommunicator &world) {
   AgreedValue stop = agreement.agree("flags")[AgreedFlag::Stop];
   fmt::print("rank {}: signal {} of rank {}\n", world.rank(), stop.value, stop.rank);
   std::fflush(stdout);
-  agreement.together("start", [&] {
-    if (world.rank() == 1 || world.size() == 1) throw Error("the disk is full", ExitStatus::Diverged);
-  });
+  try {
+    agreement.together("start", [&] {
+      if (world.rank() == 1) throw Error("the disk is full", ExitStatus::Diverged);
+    });
+  } catch (const RankError &error) {
+    if (world.rank() == 0) warn("{}", error.what());
+    return static_cast<int>(error.exitStatus()); // after all ranks have ended in order
+  }
   return 0;
 }
 
@@ -142,6 +148,37 @@ WatchdogOptions options(const char *timeout) {
 }
 
 void ignore(int) {}
+
+/// Collectives inside of steps, whose small blocks of memory come from the step allocator. Expects that other requests
+/// come from few of 50 steps: Open MPI's lists of fragments still grow now and then.
+int steps(HostCommunicator &world) {
+  stepallocator::reserve();
+  constexpr size_t mostBytes = 100'000;
+  Bytes from(world.size() * mostBytes), to(world.size() * mostBytes);
+  auto step = [&](int number) {
+    stepallocator::StepScope scope;
+    for (size_t bytes = 1; bytes <= mostBytes; bytes *= 10) {
+      for (int other = 0; other < world.size(); ++other)
+        fill(&from[other * bytes], bytes, world.rank() + number, other);
+      world.allToAll("all-to-all", from.data(), to.data(), bytes);
+      for (int other = 0; other < world.size(); ++other)
+        check(&to[other * bytes], bytes, other + number, world.rank(), "all-to-all");
+      world.allGather("all-gather", from.data(), to.data(), bytes);
+      world.broadcast("broadcast", from.data(), bytes, number % world.size());
+      world.barrier("barrier");
+    }
+  };
+  for (int number = 0; number < 20; ++number) step(number);
+  int requesting = 0;
+  for (int number = 0; number < 50; ++number) {
+    uint64_t before = stepallocator::stepAllocations();
+    step(number);
+    requesting += stepallocator::stepAllocations() != before;
+  }
+  if (requesting > 5) fail("{} of 50 steps requested memory of the system", requesting);
+  fmt::print("rank {}: no memory\n", world.rank());
+  return 0;
+}
 
 /// Exchanges bytes until there is a file `end` in the folder. After the first exchanges, writes the process into the
 /// file `rank-N` there.
@@ -207,6 +244,7 @@ int run(const std::string &mode, char **arguments, RankLaunch &launch) {
   if (mode == "abandon" && launch.rank == 1) world->abandon(ExitStatus::Diverged);
   if (mode == "fail") return failAlone(*world);
   int status = mode == "contents"  ? contents(*world)
+               : mode == "steps"   ? steps(*world)
                : mode == "groups"  ? groups(*world, Mesh::parse(arguments[0]))
                : mode == "large"   ? large(*world, std::stoul(arguments[0]))
                : mode == "sizes"   ? sizes(*world, std::stoul(arguments[0]))
@@ -225,9 +263,6 @@ int main(int count, char **arguments) {
   RankLaunch launch;
   try {
     return count < 2 ? 2 : run(arguments[1], arguments + 2, launch);
-  } catch (const RankError &error) {
-    if (launch.rank == 0) warn("{}", error.what());
-    return static_cast<int>(error.exitStatus());
   } catch (const Error &error) {
     warn("error on rank {}: {}", launch.rank, error.what());
     return static_cast<int>(error.exitStatus());
