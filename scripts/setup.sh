@@ -19,6 +19,8 @@ for_building=(
 for_testing=(
   # GoogleTest; lit and FileCheck; sanitizers
   libgtest-dev libgmock-dev llvm-22-tools libclang-rt-22-dev
+  # ranks: mpirun, and the library that programs open
+  openmpi-bin libopenmpi3
   # rules about the tree
   clang-format-22 clang-tidy-22 python3 git ca-certificates
 )

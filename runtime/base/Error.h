@@ -26,8 +26,8 @@ enum class ExitStatus : int {
   Fault = 1,    ///< the data, checkpoint or option is at fault
   Usage = 2,    ///< the command line is at fault
   Diverged = 3, ///< not finite for too many steps
-  // 4 is for a lost rank or device; programs have one rank yet
-  Stopped = 75 ///< stopped and saved
+  RankLost = 4, ///< another rank has died, does not answer, or is late (runtime/ranks/Watchdog.h)
+  Stopped = 75  ///< stopped and saved
 };
 
 class Error : public std::runtime_error {
