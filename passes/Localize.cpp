@@ -27,7 +27,7 @@ namespace {
 /// A function on one rank.
 class LocalFunction {
 public:
-  LocalFunction(func::FuncOp function, const Mesh &mesh)
+  LocalFunction(func::FuncOp function, const ProgramMesh &mesh)
       : function(function), mesh(mesh), b(function->getParentOfType<ModuleOp>(), function.getLoc()),
         exchanges(b, mesh) {}
 
@@ -64,7 +64,7 @@ private:
   Value position(StringRef meshAxis);
 
   func::FuncOp function;
-  const Mesh &mesh;
+  const ProgramMesh &mesh;
   GraphBuilder b;
   Exchanges exchanges;
   DenseMap<Value, Value> locals;
@@ -247,7 +247,7 @@ void LocalFunction::build(Block &block) {
 //===----------------------------------------------------------------------===//
 
 /// A tag's memory order without the mesh axes.
-static ArrayAttr withoutMeshAxes(ArrayAttr order, const Mesh &mesh) {
+static ArrayAttr withoutMeshAxes(ArrayAttr order, const ProgramMesh &mesh) {
   if (!order) return order;
   auto own =
       llvm::filter_to_vector(order, [&](Attribute name) { return !mesh.has(cast<StringAttr>(name).getValue()); });
@@ -289,7 +289,7 @@ namespace {
 struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    Mesh mesh = Mesh::of(module);
+    ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
     for (func::FuncOp function : entryFunctions(module)) LocalFunction(function, mesh).build();
     for (StateOp state : stateTable(module)) {

@@ -149,7 +149,7 @@ void WideBlock::build(Block &block) {
 //===----------------------------------------------------------------------===//
 
 /// A memory order that the outside wants, with the mesh axes outermost; null stays null.
-static ArrayAttr withMeshAxes(ArrayAttr order, const Sharding &sharding, const Mesh &mesh) {
+static ArrayAttr withMeshAxes(ArrayAttr order, const Sharding &sharding, const ProgramMesh &mesh) {
   if (!order) return order;
   Builder b(order.getContext());
   SmallVector<Attribute> axes;
@@ -160,7 +160,7 @@ static ArrayAttr withMeshAxes(ArrayAttr order, const Sharding &sharding, const M
 }
 
 /// The tag of an input, with such an order.
-static DictionaryAttr withMeshAxes(DictionaryAttr tag, const Sharding &sharding, const Mesh &mesh) {
+static DictionaryAttr withMeshAxes(DictionaryAttr tag, const Sharding &sharding, const ProgramMesh &mesh) {
   ArrayAttr order = withMeshAxes(tag.getAs<ArrayAttr>("order"), sharding, mesh);
   NamedAttrList entries(tag);
   if (order) entries.set("order", order);
@@ -171,7 +171,7 @@ static Sharding argumentSharding(func::FuncOp function, unsigned argument) {
   return Sharding(function.getArgAttrOfType<DictionaryAttr>(argument, attrs::sharding));
 }
 
-static void partition(func::FuncOp function, const Mesh &mesh) {
+static void partition(func::FuncOp function, const ProgramMesh &mesh) {
   auto module = function->getParentOfType<ModuleOp>();
   WideBuilder b(module, mesh, function.getLoc());
   DenseMap<Value, WideValue> values;
@@ -201,7 +201,7 @@ static void partition(func::FuncOp function, const Mesh &mesh) {
 }
 
 /// 1.
-static void declareMeshAxes(ModuleOp module, const Mesh &mesh) {
+static void declareMeshAxes(ModuleOp module, const ProgramMesh &mesh) {
   SmallVector<StringRef> order = llvm::map_to_vector(mesh.getAxes(), [](AxisAttr axis) { return axis.getName(); });
   if (auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes)) llvm::append_range(order, names(declared));
   module->setAttr(attrs::axes, Builder(module.getContext()).getStrArrayAttr(order));
@@ -211,7 +211,7 @@ namespace {
 struct PartitionPass : tessera::impl::PartitionPassBase<PartitionPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    Mesh mesh = Mesh::of(module);
+    ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
     declareMeshAxes(module, mesh);
     for (func::FuncOp function : entryFunctions(module)) partition(function, mesh);

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace tessera;
 
 /// An error about mesh axes that a sharding names, or about axes that it divides and a state lacks.
-static LogicalResult checkParts(Operation *at, const Sharding &sharding, const Mesh &mesh) {
+static LogicalResult checkParts(Operation *at, const Sharding &sharding, const ProgramMesh &mesh) {
   for (const Sharding::Part &part : sharding.getParts())
     if (!mesh.has(part.mesh))
       return at->emitError("`") << part.axis << "` is laid along `" << part.mesh << "`, which the mesh lacks";
@@ -26,7 +26,7 @@ static LogicalResult checkParts(Operation *at, const Sharding &sharding, const M
 }
 
 /// What a state is divided along: its own sharding, with what the rules say of its other axes.
-static FailureOr<Sharding> shardingOf(StateOp state, const Assignment &rules, const Mesh &mesh) {
+static FailureOr<Sharding> shardingOf(StateOp state, const Assignment &rules, const ProgramMesh &mesh) {
   Sharding own = Sharding::of(state);
   NamedTensorType type = state.getTensorType();
   if (failed(checkParts(state, own, mesh))) return failure();
@@ -44,7 +44,7 @@ namespace {
 struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    Mesh mesh = Mesh::of(module);
+    ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
     Sharding rules(module->getAttrOfType<DictionaryAttr>(attrs::shard));
     if (failed(checkParts(module, rules, mesh))) return signalPassFailure();

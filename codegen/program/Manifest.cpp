@@ -8,8 +8,8 @@
 #include "codegen/program/CallTraceWriter.h"
 #include "codegen/program/MemoryPlanWriter.h"
 #include "ir/dialect/GraphBuilder.h"
-#include "ir/program/Mesh.h"
 #include "ir/program/Program.h"
+#include "ir/program/ProgramMesh.h"
 #include "ir/program/Target.h"
 #include "passes/cost/KernelWork.h"
 #include "passes/memory/BufferList.h"
@@ -248,7 +248,7 @@ void ManifestWriter::writeCost(CallKind kind, uint32_t number) {
 
 /// Of a program for several ranks: keys `mesh` and `exchanges`.
 void ManifestWriter::writeRanks() {
-  Mesh mesh = Mesh::of(module);
+  ProgramMesh mesh = ProgramMesh::of(module);
   if (mesh.getAxes().empty()) return;
   json.attributeArray("mesh", [&] {
     for (AxisAttr axis : mesh.getAxes())

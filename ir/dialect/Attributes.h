@@ -25,7 +25,7 @@ inline constexpr llvm::StringLiteral epilogues = "tsr.epilogues";
 inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array of dictionaries, as in the manifest
 inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
 inline constexpr llvm::StringLiteral audit = "tsr.audit";       ///< unit: `precision` makes the entry function `shadow`
-/// The mesh of ranks (ir/program/Mesh.h): array of axes; absent: one rank.
+/// The mesh of ranks (ir/program/ProgramMesh.h): array of axes; absent: one rank.
 inline constexpr llvm::StringLiteral mesh = "tsr.mesh";
 /// Which mesh axis the user lays an axis along: dictionary. `shard` begins with it.
 inline constexpr llvm::StringLiteral shard = "tsr.shard";

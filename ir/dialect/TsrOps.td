@@ -64,10 +64,8 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [AttrSizedOperandSegments, Tsr_MayBeInKe
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// By how much the index of a draw grows along each axis of the result, in the order of its type.
-    ::llvm::SmallVector<int64_t> getIndexStrides();
-  }];
+  let extraClassDeclaration = "/// By how much the index grows along each axis of the result.\n"
+                              "::llvm::SmallVector<int64_t> getIndexStrides();";
 }
 
 //===----------------------------------------------------------------------===//

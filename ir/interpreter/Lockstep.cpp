@@ -14,7 +14,7 @@ namespace {
 /// The table in which all ranks meet. A rank leaves what it sends; the last one of a group fills in what all receive.
 class Meeting {
 public:
-  explicit Meeting(const Mesh &mesh) : mesh(mesh), places(mesh.ranks()) {}
+  explicit Meeting(const ProgramMesh &mesh) : mesh(mesh), places(mesh.ranks()) {}
 
   FailureOr<TensorValue> exchange(int64_t rank, StartOp op, const TensorValue &sent);
   /// A rank has ended, with its function or with an error.
@@ -37,7 +37,7 @@ private:
   }
   static std::string describe(int64_t rank, const Place &place);
 
-  const Mesh &mesh;
+  const ProgramMesh &mesh;
   std::vector<Place> places;
   std::string error;
   std::mutex mutex;

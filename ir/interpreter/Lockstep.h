@@ -9,7 +9,7 @@
 #define TESSERA_IR_INTERPRETER_LOCKSTEP_H
 
 #include "ir/interpreter/Interpreter.h"
-#include "ir/program/Mesh.h"
+#include "ir/program/ProgramMesh.h"
 
 namespace tessera {
 
@@ -24,7 +24,7 @@ public:
 /// Runs one function on all ranks of a mesh.
 class Lockstep {
 public:
-  explicit Lockstep(Mesh mesh) : mesh(std::move(mesh)) {}
+  explicit Lockstep(ProgramMesh mesh) : mesh(std::move(mesh)) {}
 
   /// `functions` has the program of each rank, or one that all run; `arguments` those of each rank. Returns the results
   /// of each; after an error what is wrong is in `getError`.
@@ -36,7 +36,7 @@ public:
   llvm::SmallVector<int64_t> coordinates(int64_t rank) const;
 
 private:
-  Mesh mesh;
+  ProgramMesh mesh;
   std::string error;
 };
 

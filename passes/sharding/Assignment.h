@@ -21,7 +21,7 @@ namespace tessera {
 class Assignment {
 public:
   /// `rules`: the axes of the whole program that are divided.
-  Assignment(const Mesh &mesh, Sharding rules) : mesh(mesh), rules(std::move(rules)) {}
+  Assignment(const ProgramMesh &mesh, Sharding rules) : mesh(mesh), rules(std::move(rules)) {}
 
   /// Of a function; `ofState` has what each state is divided along.
   void assign(mlir::func::FuncOp function, const llvm::StringMap<Sharding> &ofState);
@@ -40,7 +40,7 @@ private:
   void demandOperands(mlir::Operation *op);
   bool isLongEnough(AxisAttr axis, llvm::StringRef along) const { return axis.getSize() >= mesh.size(along); }
 
-  const Mesh &mesh;
+  const ProgramMesh &mesh;
   Sharding rules;
   llvm::DenseMap<mlir::Operation *, Sharding> ofOps;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Sharding>> ofRepeats; ///< of each operand

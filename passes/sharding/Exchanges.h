@@ -9,13 +9,13 @@
 #define TESSERA_PASSES_SHARDING_EXCHANGES_H
 
 #include "ir/dialect/GraphBuilder.h"
-#include "ir/program/Mesh.h"
+#include "ir/program/ProgramMesh.h"
 
 namespace tessera {
 
 class Exchanges {
 public:
-  Exchanges(GraphBuilder &builder, const Mesh &mesh) : b(builder), mesh(mesh) {}
+  Exchanges(GraphBuilder &builder, const ProgramMesh &mesh) : b(builder), mesh(mesh) {}
 
   /// The values of all ranks, with the mesh axis as an axis.
   mlir::Value gatherAxis(mlir::Value value, llvm::StringRef along);
@@ -30,7 +30,7 @@ private:
   mlir::Value reduceGathered(ReduceKind kind, mlir::Value value, llvm::StringRef along);
 
   GraphBuilder &b;
-  const Mesh &mesh;
+  const ProgramMesh &mesh;
 };
 
 } // namespace tessera

@@ -58,7 +58,8 @@ DictionaryAttr Sharding::getAttribute(MLIRContext *context) const {
 
 int64_t tessera::partSize(int64_t size, int64_t parts) { return llvm::divideCeil(size, parts); }
 
-NamedTensorType tessera::wideType(NamedTensorType whole, const Sharding &sharding, const Mesh &mesh, ModuleOp module) {
+NamedTensorType tessera::wideType(NamedTensorType whole, const Sharding &sharding, const ProgramMesh &mesh,
+                                  ModuleOp module) {
   SmallVector<AxisAttr> axes;
   MLIRContext *context = module.getContext();
   for (AxisAttr axis : whole.getAxes()) {

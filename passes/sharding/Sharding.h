@@ -8,7 +8,7 @@
 #ifndef TESSERA_PASSES_SHARDING_SHARDING_H
 #define TESSERA_PASSES_SHARDING_SHARDING_H
 
-#include "ir/program/Mesh.h"
+#include "ir/program/ProgramMesh.h"
 
 namespace tessera {
 
@@ -50,7 +50,8 @@ private:
 int64_t partSize(int64_t size, int64_t parts);
 
 /// The type of all parts of a tensor: each divided axis is a mesh axis and the axis of a part.
-NamedTensorType wideType(NamedTensorType whole, const Sharding &sharding, const Mesh &mesh, mlir::ModuleOp module);
+NamedTensorType wideType(NamedTensorType whole, const Sharding &sharding, const ProgramMesh &mesh,
+                         mlir::ModuleOp module);
 
 /// The axes that an op may be divided along, in the order of its types. Of an op that renames, splits or merges axes
 /// they have the names of the result.

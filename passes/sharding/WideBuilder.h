@@ -26,10 +26,10 @@ struct WideValue {
 /// Builds what changes the sharding of values.
 class WideBuilder : public GraphBuilder {
 public:
-  WideBuilder(mlir::ModuleOp module, const Mesh &mesh, mlir::Location loc)
+  WideBuilder(mlir::ModuleOp module, const ProgramMesh &mesh, mlir::Location loc)
       : GraphBuilder(module, loc), module(module), mesh(mesh) {}
 
-  const Mesh &getMesh() const { return mesh; }
+  const ProgramMesh &getMesh() const { return mesh; }
   NamedTensorType wideType(NamedTensorType whole, const Sharding &sharding) {
     return tessera::wideType(whole, sharding, mesh, module);
   }
@@ -49,7 +49,7 @@ public:
 
 private:
   mlir::ModuleOp module;
-  const Mesh &mesh;
+  const ProgramMesh &mesh;
 };
 
 } // namespace tessera

@@ -138,8 +138,8 @@ CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
 void CpuMachine::prepareExchanges(const std::vector<HostCommunicator *> &groups) {
   table.start = Table::runStart;
   table.wait = Table::runWait;
-  table.exchanges = &manifest.exchanges;
-  for (const ExchangeSpec &exchange : manifest.exchanges) {
+  table.exchanges = &manifest.target.ranks.exchanges;
+  for (const ExchangeSpec &exchange : manifest.target.ranks.exchanges) {
     auto isIts = [&](HostCommunicator *group) { return group->name() == exchange.along; };
     auto group = std::find_if(groups.begin(), groups.end(), isIts);
     if (group == groups.end())

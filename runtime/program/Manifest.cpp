@@ -366,11 +366,12 @@ static ArenaSpec readArena(const Json &json, int64_t threads) {
   return arena;
 }
 
-static void readRanks(const Json &json, Manifest &manifest) {
-  if (!json.contains("mesh")) return;
+static RanksSpec readRanks(const Json &json) {
+  RanksSpec ranks;
+  if (!json.contains("mesh")) return ranks;
   for (const Json &axis : json["mesh"]) {
-    manifest.mesh.push_back({stringAt(axis, "name"), integerAt(axis, "size")});
-    if (manifest.mesh.back().size < 1) fail("{}: mesh axis '{}' has no ranks", where, manifest.mesh.back().name);
+    ranks.mesh.push_back({stringAt(axis, "name"), integerAt(axis, "size")});
+    if (ranks.mesh.back().size < 1) fail("{}: mesh axis '{}' has no ranks", where, ranks.mesh.back().name);
   }
   for (const Json &entry : member(json, "exchanges", where)) {
     ExchangeSpec exchange{stringAt(entry, "of"), stringAt(entry, "along"), false, integerAt(entry, "bytes")};
@@ -378,11 +379,12 @@ static void readRanks(const Json &json, Manifest &manifest) {
     if (kind != "all_gather" && kind != "all_to_all") fail("{}: unknown kind of exchange '{}'", where, kind);
     exchange.isAllToAll = kind == "all_to_all";
     auto isIts = [&](const MeshAxisSpec &axis) { return axis.name == exchange.along; };
-    if (std::none_of(manifest.mesh.begin(), manifest.mesh.end(), isIts))
+    if (std::none_of(ranks.mesh.begin(), ranks.mesh.end(), isIts))
       fail("{}: the mesh has no axis '{}'", where, exchange.along);
     if (exchange.bytes < 0) fail("{}: exchange of {} bytes", where, exchange.bytes);
-    manifest.exchanges.push_back(std::move(exchange));
+    ranks.exchanges.push_back(std::move(exchange));
   }
+  return ranks;
 }
 
 static Manifest readManifest(const Json &json) {
@@ -401,7 +403,7 @@ static Manifest readManifest(const Json &json) {
     for (const Json &kernel : json["kernels"]) manifest.kernels.push_back(readKernel(kernel));
   if (json.contains("gemms"))
     for (const Json &gemm : json["gemms"]) manifest.gemms.push_back(readGemm(gemm, manifest.kernels));
-  readRanks(json, manifest);
+  manifest.target.ranks = readRanks(json);
   if (json.contains("data"))
     for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
   manifest.settings = json.value("settings", Json::object());

@@ -137,6 +137,26 @@ struct KernelSpec {
   Json work;                           ///< for the model of costs; profiles repeat it
 };
 
+/// An axis of the mesh of ranks.
+struct MeshAxisSpec {
+  std::string name;
+  int64_t size = 1;
+};
+
+/// What a rank exchanges with the others along a mesh axis.
+struct ExchangeSpec {
+  std::string name;  ///< of what is sent
+  std::string along; ///< the mesh axis
+  bool isAllToAll = false;
+  int64_t bytes = 0; ///< that go to each rank
+};
+
+/// The ranks that a program is for.
+struct RanksSpec {
+  std::vector<MeshAxisSpec> mesh; ///< outermost axis first; empty: one rank
+  std::vector<ExchangeSpec> exchanges;
+};
+
 /// The device that a program was compiled for.
 struct TargetSpec {
   std::string march;
@@ -145,6 +165,7 @@ struct TargetSpec {
   std::vector<std::string> features;
   int threads = 0;
   std::optional<int64_t> contextBytes = std::nullopt; ///< of a GPU's memory: what its driver takes; none: not described
+  RanksSpec ranks;
 };
 
 /// What recomputing values takes, for an arena of limited size, by the model of costs.
@@ -191,20 +212,6 @@ struct PredictedTimes {
   }
 };
 
-/// An axis of the mesh of ranks.
-struct MeshAxisSpec {
-  std::string name;
-  int64_t size = 1;
-};
-
-/// What a rank exchanges with the others along a mesh axis.
-struct ExchangeSpec {
-  std::string name;  ///< of what is sent
-  std::string along; ///< the mesh axis
-  bool isAllToAll = false;
-  int64_t bytes = 0; ///< that go to each rank
-};
-
 struct Manifest {
   std::string compiler, model;
   TargetSpec target;
@@ -212,8 +219,6 @@ struct Manifest {
   std::vector<StateEntry> state;
   std::map<std::string, EntryFunction> entries;
   std::vector<GemmSpec> gemms;
-  std::vector<MeshAxisSpec> mesh; ///< of the ranks that the program is for, outermost first; empty: one rank
-  std::vector<ExchangeSpec> exchanges;
   std::vector<DataSpec> data;
   Json settings;
   std::vector<BufferSpec> buffers;

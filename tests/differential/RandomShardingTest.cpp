@@ -2,13 +2,13 @@
 //
 // Each program gets a mesh of up to 8 ranks, some of its axes are laid along the mesh's, and some of its states have
 // shardings of their own. In wide form, and on ranks that run in lockstep, it must compute what it computed before, in
-// f64 within 1e-9, draws included.
+// f64 within 1e-9, draws included. CPU code in f32 on all ranks is judged like that of whole programs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/dialect/GraphBuilder.h"
-#include "ir/program/Mesh.h"
 #include "ir/program/Program.h"
+#include "ir/program/ProgramMesh.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
@@ -16,7 +16,8 @@
 #include "passes/sharding/Sharding.h"
 #include "tests/differential/RandomGraph.h"
 #include "tests/differential/RandomMain.h"
-#include "tests/differential/ShardedRunner.h"
+#include "tests/differential/RanksCpuRunner.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -28,17 +29,20 @@ static constexpr double tolerance = 1e-9;
 namespace {
 class ShardingCheck {
 public:
-  explicit ShardingCheck(unsigned seed) : choices(seed ^ 0x5a4d), program(makeProgram(context, seed)) {}
+  ShardingCheck(unsigned seed, bool isF64) : choices(seed ^ 0x5a4d) {
+    Type element = isF64 ? Type(Float64Type::get(&context)) : Type(Float32Type::get(&context));
+    program = makeRandomProgram(context, seed, element, options().extra);
+    if (!isF64) setCompute(*program, options().compute);
+  }
 
-  /// Returns the first thing found wrong; empty if there is none.
-  std::string run();
+  /// Both return the first thing found wrong; empty if there is none.
+  std::string checkPhases();
+  std::string checkCpuCode();
   bool hasCollective = false; ///< beside those on scalars
   bool isPadded = false;      ///< an axis that is divided has a size that its parts do not divide
 
 private:
-  static OwningOpRef<ModuleOp> makeProgram(MLIRContext &context, unsigned seed) {
-    return makeRandomProgram(context, seed, Float64Type::get(&context), options().extra);
-  }
+  LogicalResult prepare();
   void choose();
   void count();
   std::string compare(const Trace &expected, const Trace &got);
@@ -55,7 +59,7 @@ void ShardingCheck::choose() {
   auto [data, tensor] = meshes[choices.integer(0, std::size(meshes) - 1)];
   SmallVector<AxisAttr> axes{axis(&context, "data", data)};
   if (tensor > 1) axes.push_back(axis(&context, "tensor", tensor));
-  Mesh::set(*program, axes);
+  ProgramMesh::set(*program, axes);
   Builder b(&context);
   SmallVector<NamedAttribute> rules;
   for (StringRef name : names((*program)->getAttrOfType<ArrayAttr>(attrs::axes))) {
@@ -73,7 +77,7 @@ void ShardingCheck::choose() {
 }
 
 void ShardingCheck::count() {
-  Mesh mesh = Mesh::of(*wide);
+  ProgramMesh mesh = ProgramMesh::of(*wide);
   wide->walk([&](Operation *op) {
     if (auto reduce = dyn_cast<ReduceOp>(op))
       hasCollective |= reduce.getResult().getType().getRank() > 0 && mesh.has(names(reduce.getOver()).front());
@@ -94,17 +98,23 @@ std::string ShardingCheck::compare(const Trace &expected, const Trace &got) {
   return "";
 }
 
-std::string ShardingCheck::run() {
+/// `program` after `optimize`, with a mesh; `wide` is a copy.
+LogicalResult ShardingCheck::prepare() {
   PipelineOptions phase;
   phase.compileTo = "optimize";
-  if (failed(runPipeline(*program, phase))) return "optimize: fails";
+  if (failed(runPipeline(*program, phase))) return failure();
   choose();
+  wide = cast<ModuleOp>(program->getOperation()->clone());
+  return success();
+}
+
+std::string ShardingCheck::checkPhases() {
+  if (failed(prepare())) return "optimize: fails";
   InterpreterRunner runner(Rounding::Double);
   if (failed(runner.load(*program))) return "is not loaded";
   FailureOr<Trace> expected = trace(runner, *program, true);
   if (failed(expected)) return "cannot be interpreted";
 
-  wide = cast<ModuleOp>(program->getOperation()->clone());
   WideRunner wideRunner(*program);
   RanksRunner ranksRunner(*program);
   struct Stage {
@@ -134,11 +144,42 @@ std::string ShardingCheck::run() {
   return "";
 }
 
-TEST(RandomSharding, ComputesTheSame) {
+namespace {
+/// A runner of the divided program that is loaded in place of the whole one.
+class DividedRunner : public Runner {
+public:
+  DividedRunner(Runner &runner, ModuleOp divided) : runner(runner), divided(divided) {}
+  StringRef getName() const override { return runner.getName(); }
+  LogicalResult load(ModuleOp) override { return runner.load(divided); }
+  FailureOr<Values> run(StringRef entry, const Values &values) override { return runner.run(entry, values); }
+
+private:
+  Runner &runner;
+  ModuleOp divided;
+};
+} // namespace
+
+std::string ShardingCheck::checkCpuCode() {
+  if (failed(prepare())) return "optimize: fails";
+  PassManager pm(&context);
+  pm.addPass(createShardPass()), pm.addPass(createPartitionPass()), pm.addPass(createLocalizePass());
+  pm.addPass(createSimplifyPass());
+  if (failed(pm.run(*wide)) || failed(runPipeline(*wide, {}))) return "the phases fail";
+  RanksCpuRunner cpu(*program);
+  DividedRunner runner(cpu, *wide);
+  FailureOr<RunnerError> error = judge(runner, *program, {});
+  if (!cpu.getProblem().empty()) return cpu.getProblem();
+  if (failed(error)) return "does not run";
+  if (error->isAccepted()) return "";
+  return llvm::formatv("{0} is off by {1:e2}, rounding {2:e2}, norm {3:e2}", error->tensor, error->error,
+                       error->rounding, error->norm);
+}
+
+TEST(RandomSharding, PhasesComputeTheSame) {
   int collectives = 0, padded = 0;
   forEachSeed([&](unsigned seed) {
-    ShardingCheck check(seed);
-    std::string wrong = check.run();
+    ShardingCheck check(seed, /*isF64=*/true);
+    std::string wrong = check.checkPhases();
     collectives += check.hasCollective, padded += check.isPadded;
     if (!wrong.empty()) ADD_FAILURE() << "seed " << seed << ": " << wrong;
   });
@@ -146,4 +187,11 @@ TEST(RandomSharding, ComputesTheSame) {
   if (options().graphs < 100) return;
   EXPECT_GE(collectives, options().graphs / 2);
   EXPECT_GE(padded, options().graphs / 5);
+}
+
+TEST(RandomSharding, CpuCodeComputesTheSame) {
+  forEachSeed([&](unsigned seed) {
+    if (std::string wrong = ShardingCheck(seed, /*isF64=*/false).checkCpuCode(); !wrong.empty())
+      ADD_FAILURE() << "seed " << seed << ": " << wrong;
+  });
 }

@@ -84,7 +84,7 @@ FailureOr<Values> WideRunner::run(StringRef entry, const Values &values) {
 
 FailureOr<Values> RanksRunner::run(StringRef entry, const Values &values) {
   auto function = divided.lookupSymbol<func::FuncOp>(entry);
-  Mesh mesh = Mesh::of(divided);
+  ProgramMesh mesh = ProgramMesh::of(divided);
   Lockstep lockstep(mesh);
   SmallVector<Coordinates> coordinates(mesh.ranks());
   SmallVector<SmallVector<TensorValue>> arguments(mesh.ranks());

@@ -17,7 +17,7 @@ protected:
   void run(const std::string &text, std::vector<std::string> names) {
     program.emplace(text);
     MLIRContext *context = program->getModule().getContext();
-    Mesh::set(program->getModule(), {axis(context, "data", 2), axis(context, "tensor", 2)});
+    ProgramMesh::set(program->getModule(), {axis(context, "data", 2), axis(context, "tensor", 2)});
     SmallVector<func::FuncOp> functions;
     for (const std::string &name : names) functions.push_back(program->getModule().lookupSymbol<func::FuncOp>(name));
     SmallVector<SmallVector<TensorValue>> arguments(4);
@@ -26,7 +26,7 @@ protected:
       for (size_t i = 0; i < value.data.size(); ++i) value.data[i] = 10 * rank + static_cast<double>(i);
       arguments[rank].push_back(value);
     }
-    Lockstep lockstep(Mesh::of(program->getModule()));
+    Lockstep lockstep(ProgramMesh::of(program->getModule()));
     auto found = lockstep.run(functions, arguments);
     error = lockstep.getError().str();
     if (succeeded(found))

@@ -27,8 +27,8 @@ struct ThreadGroup {
 /// Rank `rank` of a group of threads. It has the collectives that agreements and watchdogs use.
 class ThreadCommunicator final : public HostCommunicator {
 public:
-  ThreadCommunicator(ThreadGroup &group, int rank)
-      : HostCommunicator("world", rank, static_cast<int>(group.buffers.size())), group(group) {}
+  ThreadCommunicator(ThreadGroup &group, int rank, std::string name = "world")
+      : HostCommunicator(std::move(name), rank, static_cast<int>(group.buffers.size())), group(group) {}
   [[noreturn]] void abandon(ExitStatus status) override { std::_Exit(static_cast<int>(status)); }
 
 private:

@@ -1,20 +1,20 @@
-//===- Mesh.h - the ranks of a program, as named axes ---------------------===//
+//===- ProgramMesh.h - the ranks of a program, as named axes ---------------------===//
 //
 // `tsr.mesh` of the module: the axes of the mesh of ranks, outermost first. Ranks are numbered row-major.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IR_PROGRAM_MESH_H
-#define TESSERA_IR_PROGRAM_MESH_H
+#ifndef TESSERA_IR_PROGRAM_PROGRAMMESH_H
+#define TESSERA_IR_PROGRAM_PROGRAMMESH_H
 
 #include "ir/dialect/Tsr.h"
 
 namespace tessera {
 
-class Mesh {
+class ProgramMesh {
 public:
   /// Without axes if the program is for one rank.
-  static Mesh of(mlir::ModuleOp module);
+  static ProgramMesh of(mlir::ModuleOp module);
   /// Records the mesh in the module.
   static void set(mlir::ModuleOp module, llvm::ArrayRef<AxisAttr> axes);
 
@@ -30,4 +30,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_IR_PROGRAM_MESH_H
+#endif // TESSERA_IR_PROGRAM_PROGRAMMESH_H
