@@ -213,6 +213,7 @@ struct PartitionPass : tessera::impl::PartitionPassBase<PartitionPass> {
     ModuleOp module = getOperation();
     ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
+    if (failed(verifyShardings(module, mesh))) return signalPassFailure();
     declareMeshAxes(module, mesh);
     for (func::FuncOp function : entryFunctions(module)) partition(function, mesh);
     for (StateOp state : stateTable(module)) {

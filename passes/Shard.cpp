@@ -17,11 +17,20 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// An error about mesh axes that a sharding names, or about axes that it divides and a state lacks.
+/// An error about mesh axes that a sharding names, and that the mesh lacks.
 static LogicalResult checkParts(Operation *at, const Sharding &sharding, const ProgramMesh &mesh) {
   for (const Sharding::Part &part : sharding.getParts())
     if (!mesh.has(part.mesh))
       return at->emitError("`") << part.axis << "` is laid along `" << part.mesh << "`, which the mesh lacks";
+  return success();
+}
+
+/// An error if the mesh has an axis that the program has too.
+static LogicalResult checkMesh(ModuleOp module, const ProgramMesh &mesh) {
+  auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
+  for (AxisAttr axis : mesh.getAxes())
+    if (declared && llvm::is_contained(names(declared), axis.getName()))
+      return module.emitError("the mesh axis `") << axis.getName() << "` is an axis of the program: rename it";
   return success();
 }
 
@@ -47,7 +56,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
     Sharding rules(module->getAttrOfType<DictionaryAttr>(attrs::shard));
-    if (failed(checkParts(module, rules, mesh))) return signalPassFailure();
+    if (failed(checkMesh(module, mesh)) || failed(checkParts(module, rules, mesh))) return signalPassFailure();
     llvm::StringMap<Sharding> ofState;
     Assignment assignment(mesh, rules);
     for (StateOp state : stateTable(module)) {

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Draws what the part `memory` of the suite measured: memory against seconds a step, as SVG. Needs matplotlib.
+"""Draws memory against seconds a step, as SVG: what the part `memory` of the suite measured, or recomputation.py.
 
 usage: plot_memory.py RESULTS.json OUT.svg
+
+Needs matplotlib.
 """
 
 import json
@@ -17,16 +19,22 @@ import matplotlib.pyplot as plt  # noqa: E402
 SERIES = (("PyTorch compiled", "s"), ("PyTorch eager", "^"), ("", "o"))
 
 
+def runs_of(results):
+    """(name, seconds, bytes) of each run."""
+    if "contenders" in results:  # of recomputation.py
+        return [(row["name"], row["median"], row["peak_bytes"]) for row in results["contenders"]]
+    part = next(part for part in results["parts"] if part["part"] == "memory")
+    return [(run["name"], run.get("seconds"), run.get("taken_bytes")) for run in part["runs"]]
+
+
 def points(results):
     """By series: (milliseconds, GiB, label) of each run, the fastest first."""
-    part = next(part for part in results["parts"] if part["part"] == "memory")
     found = {}
-    for run in part["runs"]:
-        if not run.get("seconds") or not run.get("taken_bytes"):
+    for name, seconds, taken in runs_of(results):
+        if not seconds or not taken:
             continue
-        series = next(name for name, _ in SERIES if run["name"].startswith(name))
-        label = run["name"].partition(", ")[2]
-        found.setdefault(series, []).append((1e3 * run["seconds"], run["taken_bytes"] / 2**30, label))
+        series = next(prefix for prefix, _ in SERIES if name.startswith(prefix))
+        found.setdefault(series, []).append((1e3 * seconds, taken / 2**30, name.partition(", ")[2]))
     return {series: sorted(rows) for series, rows in found.items()}
 
 
@@ -41,9 +49,11 @@ def main(path, out):
         for milliseconds, memory, label in rows:
             axes.annotate(label, (milliseconds, memory), textcoords="offset points", xytext=(5, 4), fontsize=6)
     axes.set_xlabel("milliseconds a step")
-    axes.set_ylabel("memory of the device, GiB")
+    is_device = "device" in results
+    axes.set_ylabel("memory of the device, GiB" if is_device else "resident memory, GiB")
     axes.set_ylim(bottom=0)
-    axes.set_title(f"GPT-2 124M, 16 × 1024 tokens in bf16, {results['device']['name']}", fontsize=9)
+    what = "GPT-2 124M, 16 × 1024 tokens in bf16" if is_device else f"{results['workload']}, {results['precision']}"
+    axes.set_title(f"{what}, {results['device']['name'] if is_device else results['processor']}", fontsize=9)
     axes.legend()
     figure.tight_layout()
     figure.savefig(out, metadata={"Date": None})

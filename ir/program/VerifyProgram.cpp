@@ -27,6 +27,16 @@ static bool isListOfDictionaries(Attribute attribute) {
   return list && llvm::all_of(list, [](Attribute entry) { return isa<DictionaryAttr>(entry); });
 }
 
+static bool isListOfAxes(Attribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  return list && llvm::all_of(list, [](Attribute entry) { return isa<AxisAttr>(entry); });
+}
+
+static bool isDictionaryOfNames(Attribute attribute) {
+  auto dictionary = dyn_cast<DictionaryAttr>(attribute);
+  return dictionary && llvm::all_of(dictionary, [](NamedAttribute entry) { return isa<StringAttr>(entry.getValue()); });
+}
+
 /// A dictionary whose `order` and `reads`, if it has them, are lists of names.
 static bool isTag(Attribute attribute) {
   auto tag = dyn_cast<DictionaryAttr>(attribute);
@@ -51,6 +61,8 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::data, isListOfDictionaries, "a list of dictionaries"},
     {attrs::settings, is<DictionaryAttr>, "a dictionary"},
     {attrs::epilogues, is<StringAttr>, "a string"},
+    {attrs::mesh, isListOfAxes, "a list of axes"},
+    {attrs::shard, isDictionaryOfNames, "a dictionary of names"},
     {attrs::arena, isSize, "a size of at most 2^56 bytes"},
 };
 
@@ -59,6 +71,7 @@ static constexpr AttributeForm ofValues[] = {
     {attrs::input, isTag, "a dictionary, with `order` and `reads` lists of names"},
     {attrs::output, isTag, "a dictionary, with `order` and `reads` lists of names"},
     {attrs::place, is<PlaceAttr>, "a place"},
+    {attrs::sharding, isDictionaryOfNames, "a dictionary of names"},
 };
 
 static LogicalResult verifyForms(Operation *op, DictionaryAttr attributes, ArrayRef<AttributeForm> forms) {

@@ -164,3 +164,57 @@ Sharding tessera::operandSharding(OpOperand &operand, const Sharding &ofOp) {
       })
       .Default([&](Operation *) { return ofOp.within(type); });
 }
+
+//===----------------------------------------------------------------------===//
+// What was edited by hand
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifySharding(Operation *op, Attribute attribute, const ProgramMesh &mesh) {
+  auto dictionary = dyn_cast_or_null<DictionaryAttr>(attribute);
+  if (!dictionary) return op->emitError("expected `tsr.sharding` to be a dictionary, got ") << attribute;
+  llvm::StringSet<> used;
+  for (NamedAttribute part : dictionary) {
+    auto along = dyn_cast<StringAttr>(part.getValue());
+    if (!along || !mesh.has(along.getValue()))
+      return op->emitError("expected a mesh axis for `") << part.getName().getValue() << "`, got " << part.getValue();
+    if (!used.insert(along.getValue()).second)
+      return op->emitError("the mesh axis ") << along << " divides two axes";
+  }
+  return success();
+}
+
+static LogicalResult verifyOp(Operation *op, const ProgramMesh &mesh) {
+  Attribute attribute = op->getAttr(attrs::sharding);
+  if (auto repeat = dyn_cast<RepeatOp>(op)) {
+    auto list = dyn_cast_or_null<ArrayAttr>(attribute);
+    if (!list || list.size() != repeat->getNumOperands())
+      return op->emitError("expected `tsr.sharding` to be a list with a dictionary for each operand");
+    for (Attribute entry : list)
+      if (failed(verifySharding(op, entry, mesh))) return failure();
+    return success();
+  }
+  if (!attribute || isa<func::FuncOp>(op)) return success();
+  if (failed(verifySharding(op, attribute, mesh))) return failure();
+  if (isa<StateOp>(op)) return success();
+  SmallVector<AxisAttr> space = spaceOf(op);
+  for (const Sharding::Part &part : Sharding::of(op).getParts()) {
+    bool isOfOp = llvm::any_of(space, [&](AxisAttr axis) { return axis.getName() == part.axis; });
+    if (!isOfOp || !canDivide(op, part.axis, mesh.size(part.mesh)))
+      return op->emitError("cannot be divided along `") << part.axis << "`";
+  }
+  return success();
+}
+
+LogicalResult tessera::verifyShardings(ModuleOp module, const ProgramMesh &mesh) {
+  WalkResult result = module.walk([&](Operation *op) {
+    if (auto function = dyn_cast<func::FuncOp>(op)) {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (failed(verifySharding(op, function.getArgAttr(i, attrs::sharding), mesh))) return WalkResult::interrupt();
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        if (failed(verifySharding(op, function.getResultAttr(i, attrs::sharding), mesh)))
+          return WalkResult::interrupt();
+    }
+    return failed(verifyOp(op, mesh)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

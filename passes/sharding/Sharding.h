@@ -60,6 +60,10 @@ llvm::SmallVector<AxisAttr> spaceOf(mlir::Operation *op);
 /// Whether `partition` can divide an op along one of them.
 bool canDivide(mlir::Operation *op, llvm::StringRef axis, int64_t parts);
 
+/// An error where `tsr.sharding` of an op, a state, an argument or a result is malformed, names an axis that the mesh
+/// lacks or uses a mesh axis twice, or divides an op along an axis that it cannot be divided along.
+llvm::LogicalResult verifyShardings(mlir::ModuleOp module, const ProgramMesh &mesh);
+
 /// How an op that is divided wants an operand.
 Sharding operandSharding(mlir::OpOperand &operand, const Sharding &ofOp);
 

@@ -146,6 +146,7 @@ private:
 
 CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
     : manifest(manifest), mirror(manifest.arena.bytes) {
+  if (!manifest.target.ranks.mesh.empty()) fail("programs for several ranks run on CPUs only so far");
   device.advice = options.advice;
   switches = {isSet("TESSERA_CUDA_EAGER"), isSet("TESSERA_CUDA_IN_ORDER")};
   openDevice();

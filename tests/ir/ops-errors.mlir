@@ -757,3 +757,40 @@ func.func @f(%s: !tsr.tensor<[], i64>, %n: !tsr.tensor<[], i32>) -> !tsr.tensor<
   %y = tsr.random uniform site 1 seed %s step %n canonical [b] : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>) -> !tsr.tensor<[a: 2], f32>
   return %y : !tsr.tensor<[a: 2], f32>
 }
+
+// -----
+
+// C1: What is gathered has the operand's axes and the mesh axis.
+func.func @f(%x: !tsr.tensor<[a: 2], f32>) {
+  // expected-error @below {{'tsr.start' op expected the operand with the axis `data`}}
+  tsr.start all_gather %x along data : !tsr.tensor<[a: 2], f32> -> !tsr.tensor<[data: 2, a: 3], f32>
+  return
+}
+
+// -----
+
+// C2: What each rank sends to each has the mesh axis.
+func.func @f(%x: !tsr.tensor<[a: 2], f32>) {
+  // expected-error @below {{'tsr.start' op expected operand and result with the axis `data`}}
+  tsr.start all_to_all %x along data : !tsr.tensor<[a: 2], f32> -> !tsr.tensor<[a: 2], f32>
+  return
+}
+
+// -----
+
+// C1: A wait has the result and the operand of a start.
+func.func @f(%x: !tsr.tensor<[a: 2], f32>, %y: !tsr.tensor<[a: 2], f32>) {
+  %s = tsr.start all_gather %x along data : !tsr.tensor<[a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>
+  // expected-error @below {{'tsr.wait' op expected the result and the operand of a tsr.start of the same block}}
+  tsr.wait %s sent %y : !tsr.tensor<[data: 2, a: 2], f32>, !tsr.tensor<[a: 2], f32>
+  return
+}
+
+// -----
+
+// C2: The index of a draw has a stride for each axis.
+func.func @f(%seed: !tsr.tensor<[], i64>, %step: !tsr.tensor<[], i32>) {
+  // expected-error @below {{'tsr.random' op expected `strides` to have a number for each axis of the result}}
+  tsr.random uniform site 1 seed %seed step %step strides {b = 1 : i64} : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>) -> !tsr.tensor<[a: 2], f32>
+  return
+}

@@ -160,4 +160,17 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     %new = tsr.update "sgd" @w %w gradient %clipped step %step norm %norm arguments ["rate"] (%loss) : (!tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[in: 4, out: 2], f32>, !tsr.tensor<[], i32>, !tsr.tensor<[], f32>, !tsr.tensor<[], f32>) -> !tsr.tensor<[in: 4, out: 2], f32>
     return
   }
+
+  // CHECK-LABEL: func.func @ranks
+  func.func @ranks(%x: !tsr.tensor<[a: 2], f32>, %seed: !tsr.tensor<[], i64>, %step: !tsr.tensor<[], i32>, %first: !tsr.tensor<[], i64>) {
+    // CHECK: %[[S:.*]] = tsr.start all_gather %arg0 along data as "x" : !tsr.tensor<[a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>
+    %s = tsr.start all_gather %x along data as "x" : !tsr.tensor<[a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>
+    // CHECK: %[[W:.*]] = tsr.wait %[[S]] sent %arg0 : !tsr.tensor<[data: 2, a: 2], f32>, !tsr.tensor<[a: 2], f32>
+    %w = tsr.wait %s sent %x : !tsr.tensor<[data: 2, a: 2], f32>, !tsr.tensor<[a: 2], f32>
+    // CHECK: tsr.start all_to_all %[[W]] along data :
+    %t = tsr.start all_to_all %w along data : !tsr.tensor<[data: 2, a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>
+    // CHECK: tsr.random uniform site 5 seed %arg1 step %arg2 strides {a = 3 : i64} first %arg3 :
+    %r = tsr.random uniform site 5 seed %seed step %step strides {a = 3 : i64} first %first : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>, !tsr.tensor<[], i64>) -> !tsr.tensor<[a: 2], f32>
+    return
+  }
 }
