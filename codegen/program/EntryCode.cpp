@@ -283,7 +283,7 @@ LogicalResult EntryEmitter::emitCopyOp(ReorderOp op) {
 
 LogicalResult EntryEmitter::emitStart(StartOp op) {
   if (failed(placeResults(op))) return failure();
-  uint32_t number = exchanges.add(op, names.nameOf(op), names.lineOf(op.getResult()), siteOf({op}));
+  uint32_t number = exchanges.add(op, names.nameOf(op.getX()), names.lineOf(op.getResult()), siteOf({op}));
   code.startExchange(number, address(op.getX()), address(op.getResult()));
   return success();
 }
