@@ -1,5 +1,6 @@
 // Ranks as processes: what arrives, how ranks that are lost end the job, and what is said without Open MPI.
 
+#include "runtime/ranks/RankShare.h"
 #include "tests/runtime/TemporaryFolder.h"
 #include "tests/runtime/ranks/ThreadRanks.h"
 
@@ -147,6 +148,15 @@ TEST_F(Mpirun, RanksDivideTheMachine) {
   EXPECT_EQ(outcome.status, 0) << outcome.errors;
   int threads = std::stoi(outcome.output.substr(outcome.output.find(": ") + 2));
   expectLines(outcome, 4, "rank {}: " + fmt::format("{0} threads of {0}, 250 bytes", threads));
+}
+
+TEST_F(Mpirun, ItsOwnBindingIsUndoneUnlessItWasAskedFor) {
+  size_t processors = allowedProcessors().size();
+  auto share = [&](const std::string &options) {
+    return runScript(fmt::format("exec mpirun --allow-run-as-root {} -n 1 {} share", options, TESSERA_RANKS_PROGRAM));
+  };
+  expectLines(share(""), 1, "rank {}: " + fmt::format("{0} threads of {0}, 1000 bytes", processors));
+  expectLines(share("--bind-to hwthread"), 1, "rank {}: 1 threads of 1, 1000 bytes");
 }
 
 //===----------------------------------------------------------------------===//
