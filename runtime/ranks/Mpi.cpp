@@ -8,6 +8,8 @@
 
 #include "runtime/ranks/Mpi.h"
 
+#include "runtime/ranks/RankShare.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -250,11 +252,14 @@ void MpiCommunicator::abandon(ExitStatus status) {
 bool isOpen = false;
 } // namespace
 
-std::unique_ptr<HostCommunicator> openMpi(int rank, int size, size_t pieceBytes) {
+std::unique_ptr<HostCommunicator> openMpi(const RankLaunch &launch, size_t pieceBytes) {
   const MpiLibrary &mpi = MpiLibrary::get();
+  // mpirun does this itself. A rank that waits would use up its time slice, while the one that it waits for has none.
+  if (launch.localSize > static_cast<int>(allowedProcessors().size())) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   // The pool, the reader of data and the watchdog are threads too, but only the caller's calls MPI.
   int provided = 0, status = mpi.initThread(nullptr, nullptr, funneled, &provided);
-  if (status != success) fail("cannot initialise MPI on rank {} of {}: {}", rank, size, mpi.describe(status));
+  if (status != success)
+    fail("cannot initialise MPI on rank {} of {}: {}", launch.rank, launch.size, mpi.describe(status));
   if (provided < funneled)
     fail("{} does not support processes with several threads (MPI_THREAD_FUNNELED); {}", mpi.version, howToInstall);
   isOpen = true;
@@ -265,11 +270,11 @@ std::unique_ptr<HostCommunicator> openMpi(int rank, int size, size_t pieceBytes)
   int seenRank = 0, seenSize = 0;
   world(seenRank, mpi.commRank);
   world(seenSize, mpi.commSize);
-  if (seenRank != rank || seenSize != size)
+  if (seenRank != launch.rank || seenSize != launch.size)
     fail("mpirun or srun started rank {} of {}, but to {} it is rank {} of {}: use the mpirun of that library, or "
          "srun --mpi=pmix",
-         rank, size, mpi.version, seenRank, seenSize);
-  return std::make_unique<MpiCommunicator>("world", rank, size, mpi.world, pieceBytes);
+         launch.rank, launch.size, mpi.version, seenRank, seenSize);
+  return std::make_unique<MpiCommunicator>("world", seenRank, seenSize, mpi.world, pieceBytes);
 }
 
 std::string mpiVersion() { return isOpen ? MpiLibrary::get().version : ""; }

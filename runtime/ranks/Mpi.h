@@ -9,6 +9,7 @@
 #define TESSERA_RUNTIME_RANKS_MPI_H
 
 #include "runtime/ranks/Communicator.h"
+#include "runtime/ranks/RankLaunch.h"
 
 namespace tessera::runtime {
 
@@ -16,11 +17,11 @@ namespace tessera::runtime {
 inline constexpr size_t mpiPieceBytes = size_t(1) << 30;
 
 /// Opens Open MPI 4 (libmpi.so.40, in the folder $TESSERA_MPI if that is set), initialises it and returns the group of
-/// all ranks. Once in a process, on the thread that calls all collectives. `rank` and `size` are what the launcher
-/// said. Throws an Error if there is no such library, or if it counts the ranks in another way.
+/// all ranks. Once in a process, on the thread that calls all collectives. Throws an Error if there is no such library,
+/// or if it counts the ranks in another way than the job launcher.
 ///
 /// The process must call `finish` on the group in order to end well; otherwise mpirun ends the other ranks.
-std::unique_ptr<HostCommunicator> openMpi(int rank, int size, size_t pieceBytes = mpiPieceBytes);
+std::unique_ptr<HostCommunicator> openMpi(const RankLaunch &launch, size_t pieceBytes = mpiPieceBytes);
 
 /// "Open MPI v4.1.4"; empty if MPI was not opened.
 std::string mpiVersion();

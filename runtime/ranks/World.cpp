@@ -4,6 +4,8 @@
 
 #include "runtime/ranks/Mpi.h"
 
+#include <cstdlib>
+
 namespace tessera::runtime {
 
 std::unique_ptr<HostCommunicator> openWorld(const RankLaunch &launch) {
@@ -12,7 +14,12 @@ std::unique_ptr<HostCommunicator> openWorld(const RankLaunch &launch) {
     failUsage("WORLD_SIZE={}: torchrun's variables alone do not connect ranks on processors; start the program with "
               "Open MPI's mpirun, or with srun --mpi=pmix",
               launch.size);
-  return openMpi(launch.rank, launch.size);
+  // Open MPI would end the process here, with advice on how to build it.
+  if (launch.launcher == RankLauncher::Srun && !getenv("PMIX_NAMESPACE") && !getenv("PMI_FD"))
+    failUsage("SLURM_STEP_NUM_TASKS={}: srun did not provide what connects these ranks; start the program with srun "
+              "--mpi=pmix (srun --mpi=list says whether it is there), or with mpirun in the job",
+              launch.size);
+  return openMpi(launch);
 }
 
 } // namespace tessera::runtime

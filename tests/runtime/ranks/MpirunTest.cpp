@@ -1,5 +1,6 @@
 // Ranks as processes: what arrives, how ranks that are lost end the job, and what is said without Open MPI.
 
+#include "runtime/ranks/RankShare.h"
 #include "tests/runtime/TemporaryFolder.h"
 #include "tests/runtime/ranks/ThreadRanks.h"
 
@@ -149,6 +150,15 @@ TEST_F(Mpirun, RanksDivideTheMachine) {
   expectLines(outcome, 4, "rank {}: " + fmt::format("{0} threads of {0}, 250 bytes", threads));
 }
 
+TEST_F(Mpirun, ItsOwnBindingIsUndoneUnlessItWasAskedFor) {
+  size_t processors = allowedProcessors().size();
+  auto share = [&](const std::string &options) {
+    return runScript(fmt::format("exec mpirun --allow-run-as-root {} -n 1 {} share", options, TESSERA_RANKS_PROGRAM));
+  };
+  expectLines(share(""), 1, "rank {}: " + fmt::format("{0} threads of {0}, 1000 bytes", processors));
+  expectLines(share("--bind-to hwthread"), 1, "rank {}: 1 threads of 1, 1000 bytes");
+}
+
 //===----------------------------------------------------------------------===//
 // Which libraries are opened
 //===----------------------------------------------------------------------===//
@@ -191,12 +201,24 @@ TEST_F(Mpirun, RefusesMpich) {
 }
 
 TEST_F(Mpirun, RefusesAnotherCountOfRanks) {
-  // As with srun without --mpi=pmix: each process is the only rank.
+  // To the library, a process that it did not start is the only rank.
   JobOutcome outcome = runScript(fmt::format("{}{} describe", asMpirun, TESSERA_RANKS_PROGRAM));
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.errors,
               testing::StartsWith("error on rank 0: mpirun or srun started rank 0 of 2, but to Open MPI v"));
   EXPECT_THAT(outcome.errors, HasSubstr(" it is rank 0 of 1: use the mpirun of that library, or srun --mpi=pmix\n"));
+}
+
+TEST_F(Mpirun, RefusesSrunThatDoesNotConnectRanks) {
+  JobOutcome outcome =
+      runScript(fmt::format("export SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=1 SLURM_NODEID=0 "
+                            "SLURM_STEP_TASKS_PER_NODE=2\n{} describe",
+                            TESSERA_RANKS_PROGRAM));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.errors,
+            "error on rank 1: SLURM_STEP_NUM_TASKS=2: srun did not provide what connects these ranks; "
+            "start the program with srun --mpi=pmix (srun --mpi=list says whether it is there), or with "
+            "mpirun in the job\n");
 }
 
 TEST_F(Mpirun, RefusesTorchrunOnProcessors) {

@@ -231,7 +231,7 @@ int run(const std::string &mode, char **arguments, RankLaunch &launch) {
   launch = findRankLaunch();
   size_t piece = mode == "contents" ? std::stoul(arguments[0]) : mpiPieceBytes;
   bool isPlain = piece == mpiPieceBytes || launch.size == 1;
-  std::unique_ptr<HostCommunicator> world = isPlain ? openWorld(launch) : openMpi(launch.rank, launch.size, piece);
+  std::unique_ptr<HostCommunicator> world = isPlain ? openWorld(launch) : openMpi(launch, piece);
   if (mode == "describe") {
     std::ifstream maps("/proc/self/maps");
     std::string text{std::istreambuf_iterator<char>(maps), {}};
