@@ -48,11 +48,13 @@ Sharding Assignment::forwardSharding(Operation *op) const {
   for (AxisAttr axis : space) divide(axis, rules.meshAxis(axis.getName()));
   // Ops of elements of their own follow their operands.
   if (!isa<ElementwiseOpInterface>(op)) return result;
-  for (Value operand : op->getOperands())
-    for (const Sharding::Part &part : ofValues.lookup(operand).getParts()) {
+  for (Value operand : op->getOperands()) {
+    Sharding ofOperand = ofValues.lookup(operand);
+    for (const Sharding::Part &part : ofOperand.getParts()) {
       auto axis = llvm::find_if(space, [&](AxisAttr axis) { return axis.getName() == part.axis; });
       if (axis != space.end()) divide(*axis, part.mesh);
     }
+  }
   return result;
 }
 

@@ -197,7 +197,8 @@ static LogicalResult verifyOp(Operation *op, const ProgramMesh &mesh) {
   if (failed(verifySharding(op, attribute, mesh))) return failure();
   if (isa<StateOp>(op)) return success();
   SmallVector<AxisAttr> space = spaceOf(op);
-  for (const Sharding::Part &part : Sharding::of(op).getParts()) {
+  Sharding sharding = Sharding::of(op);
+  for (const Sharding::Part &part : sharding.getParts()) {
     bool isOfOp = llvm::any_of(space, [&](AxisAttr axis) { return axis.getName() == part.axis; });
     if (!isOfOp || !canDivide(op, part.axis, mesh.size(part.mesh)))
       return op->emitError("cannot be divided along `") << part.axis << "`";

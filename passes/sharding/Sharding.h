@@ -25,7 +25,8 @@ public:
   static Sharding of(mlir::Operation *op);
 
   /// In the order of the names of axes.
-  llvm::ArrayRef<Part> getParts() const { return parts; }
+  llvm::ArrayRef<Part> getParts() const & { return parts; }
+  llvm::ArrayRef<Part> getParts() const && = delete; // they live in the sharding
   bool isEmpty() const { return parts.empty(); }
   /// The mesh axis that an axis is divided along; empty: none.
   llvm::StringRef meshAxis(llvm::StringRef axis) const;

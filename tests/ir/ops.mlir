@@ -163,9 +163,9 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
 
   // CHECK-LABEL: func.func @ranks
   func.func @ranks(%x: !tsr.tensor<[a: 2], f32>, %seed: !tsr.tensor<[], i64>, %step: !tsr.tensor<[], i32>, %first: !tsr.tensor<[], i64>) {
-    // CHECK: %[[S:.*]] = tsr.start all_gather %arg0 along data as "x" : !tsr.tensor<[a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>
+    // CHECK: %[[S:.*]] = tsr.start all_gather %arg0 along data as "x" : <[a: 2], f32> -> <[data: 2, a: 2], f32>
     %s = tsr.start all_gather %x along data as "x" : !tsr.tensor<[a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>
-    // CHECK: %[[W:.*]] = tsr.wait %[[S]] sent %arg0 : !tsr.tensor<[data: 2, a: 2], f32>, !tsr.tensor<[a: 2], f32>
+    // CHECK: %[[W:.*]] = tsr.wait %[[S]] sent %arg0 : <[data: 2, a: 2], f32>, <[a: 2], f32>
     %w = tsr.wait %s sent %x : !tsr.tensor<[data: 2, a: 2], f32>, !tsr.tensor<[a: 2], f32>
     // CHECK: tsr.start all_to_all %[[W]] along data :
     %t = tsr.start all_to_all %w along data : !tsr.tensor<[data: 2, a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>

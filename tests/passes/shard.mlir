@@ -38,10 +38,10 @@ module attributes {tsr.axes = ["batch", "embed", "ff"], tsr.phase = "optimize", 
 // SHARD: tsr.mul %arg2, {{.*}} {tsr.sharding = {out = "data"}}
 // SHARD: tsr.add {{.*}} {tsr.sharding = {out = "data"}}
 // LOCAL-LABEL: func.func @step
-// LOCAL: %[[G:.*]] = tsr.contract %arg0, %arg0_
+// LOCAL: tsr.contract %arg0, %arg3 over [batch] {{.*}} -> !tsr.tensor<[in: 3, out: 4], f32>
 // LOCAL: tsr.start all_to_all
 // LOCAL: tsr.wait
-// LOCAL: tsr.reduce sum {{.*}} over [data] {{.*}}[in: 3, out: 2]
+// LOCAL: tsr.reduce sum {{.*}} over [data] : {{.*}}[data: 2, in: 3, out: 2]
 // LOCAL: tsr.start all_gather
 // LOCAL: return {{.*}} : !tsr.tensor<[in: 3, out: 4], f32>, !tsr.tensor<[in: 3, out: 2], f32>
 module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>], tsr.shard = {batch = "data"}} {
