@@ -177,8 +177,7 @@ static LogicalResult verifySharding(Operation *op, Attribute attribute, const Pr
     auto along = dyn_cast<StringAttr>(part.getValue());
     if (!along || !mesh.has(along.getValue()))
       return op->emitError("expected a mesh axis for `") << part.getName().getValue() << "`, got " << part.getValue();
-    if (!used.insert(along.getValue()).second)
-      return op->emitError("the mesh axis ") << along << " divides two axes";
+    if (!used.insert(along.getValue()).second) return op->emitError("the mesh axis ") << along << " divides two axes";
   }
   return success();
 }
