@@ -6,11 +6,13 @@
 //    they mix are decomposed first.
 // 3. Results of functions are brought to the sharding of their states; what is behind the end of a divided axis of a
 //    state is zero.
+// 4. Sums over mesh axes that are added to each other become one (sharding/LateReductions.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
 #include "passes/Passes.h"
+#include "passes/sharding/LateReductions.h"
 #include "passes/sharding/WideOps.h"
 
 namespace tessera {
@@ -215,7 +217,10 @@ struct PartitionPass : tessera::impl::PartitionPassBase<PartitionPass> {
     if (mesh.getAxes().empty()) return;
     if (failed(verifyShardings(module, mesh))) return signalPassFailure();
     declareMeshAxes(module, mesh);
-    for (func::FuncOp function : entryFunctions(module)) partition(function, mesh);
+    for (func::FuncOp function : entryFunctions(module)) {
+      partition(function, mesh);
+      delayReductions(function, mesh);
+    }
     for (StateOp state : stateTable(module)) {
       Sharding sharding = Sharding::of(state);
       state.setTypeAttr(TypeAttr::get(tessera::wideType(state.getTensorType(), sharding, mesh, module)));

@@ -151,8 +151,9 @@ def PartitionPass : Tsr_ModulePass<"tsr-partition"> {
              %y = tsr.reduce sum %p over [tensor]             [data, batch, seq, embed]
     ```
 
-    Sizes that the ranks do not divide are padded. What is behind the end of an axis is anything, but for state, where
-    it is zero; what is reduced over gets the neutral element there.
+    Sums over mesh axes that are added to each other become one. Sizes that the ranks do not divide are padded. What is
+    behind the end of an axis is anything, but for state, where it is zero; what is reduced over gets the neutral
+    element there.
 
     Requires: `tsr-shard`. Ensures: each result is that of the program before, but for the order of sums over divided
     axes.

@@ -127,8 +127,8 @@ void Assignment::assignBackward(Block &block) {
     ArrayRef<Sharding> ofOperands = ofRepeats[repeat];
     for (auto [i, value] : llvm::enumerate(repeat.getYield().getValues())) {
       bool isCarried = i < repeat.getCarried().size();
-      std::optional<Sharding> wanted = demands.lookup(repeat.getResult(i));
-      demand(value, isCarried ? ofOperands[i] : wanted.value_or(ofValues.lookup(value)));
+      Sharding wanted = demands.lookup(repeat.getResult(i)).value_or(ofValues.lookup(value));
+      demand(value, isCarried ? ofOperands[i] : wanted.within(tensorType(value)));
     }
     assignBackward(repeat.getBlock());
     for (auto [value, sharding] : llvm::zip(repeat.getOperands(), ofOperands)) demand(value, sharding);

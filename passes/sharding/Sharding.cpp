@@ -200,7 +200,7 @@ static LogicalResult verifyOp(Operation *op, const ProgramMesh &mesh) {
   for (const Sharding::Part &part : sharding.getParts()) {
     bool isOfOp = llvm::any_of(space, [&](AxisAttr axis) { return axis.getName() == part.axis; });
     if (!isOfOp || !canDivide(op, part.axis, mesh.size(part.mesh)))
-      return op->emitError("cannot be divided along `") << part.axis << "`";
+      return op->emitOpError("cannot be divided along `") << part.axis << "`";
   }
   return success();
 }

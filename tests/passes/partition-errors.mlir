@@ -4,7 +4,7 @@
 module attributes {tsr.axes = ["a", "b"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>]} {
   func.func @step(%x: !tsr.tensor<[a: 4], f32> {tsr.input = {name = "x", role = "data"}, tsr.sharding = {}})
       -> (!tsr.tensor<[a: 2], f32> {tsr.output = {name = "y", role = "prediction"}, tsr.sharding = {}}) {
-    // expected-error@+1 {{cannot be divided along `a`}}
+    // expected-error@+1 {{'tsr.slice' op cannot be divided along `a`}}
     %y = tsr.slice %x a from 2 {tsr.sharding = {a = "data"}} : !tsr.tensor<[a: 4], f32> -> !tsr.tensor<[a: 2], f32>
     return %y : !tsr.tensor<[a: 2], f32>
   }
