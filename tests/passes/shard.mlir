@@ -59,3 +59,26 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "optimize", ts
     return %w1, %m1 : !tsr.tensor<[in: 3, out: 4], f32>, !tsr.tensor<[in: 3, out: 4], f32>
   }
 }
+
+// -----
+
+// Two projections of one input: the gradients that come back through them are added before they are reduced, once. One of them is renamed.
+// WIDE-LABEL: func.func @step
+// WIDE: %[[K:.*]] = tsr.rename {{.*}} [key] to [seq]
+// WIDE: %[[SUM:.*]] = tsr.add {{.*}}, %[[K]]
+// WIDE: tsr.reduce sum %[[SUM]] over [tensor]
+// WIDE-NOT: tsr.reduce
+module attributes {tsr.axes = ["seq", "key", "head", "embed"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<tensor: 2>], tsr.shard = {head = "tensor"}} {
+  tsr.state @q "weight" !tsr.tensor<[head: 4, embed: 3], f32>
+  tsr.state @k "weight" !tsr.tensor<[head: 4, embed: 3], f32>
+  func.func @step(%dq: !tsr.tensor<[seq: 5, head: 4], f32> {tsr.input = {name = "dq", role = "data"}},
+      %dk: !tsr.tensor<[key: 5, head: 4], f32> {tsr.input = {name = "dk", role = "data"}},
+      %q: !tsr.tensor<[head: 4, embed: 3], f32> {tsr.state = @q}, %k: !tsr.tensor<[head: 4, embed: 3], f32> {tsr.state = @k})
+      -> (!tsr.tensor<[seq: 5, embed: 3], f32> {tsr.output = {name = "dx", role = "prediction"}}) {
+    %a = tsr.contract %dq, %q over [head] : (!tsr.tensor<[seq: 5, head: 4], f32>, !tsr.tensor<[head: 4, embed: 3], f32>) -> !tsr.tensor<[seq: 5, embed: 3], f32>
+    %b = tsr.contract %dk, %k over [head] : (!tsr.tensor<[key: 5, head: 4], f32>, !tsr.tensor<[head: 4, embed: 3], f32>) -> !tsr.tensor<[key: 5, embed: 3], f32>
+    %c = tsr.rename %b [key] to [seq] : !tsr.tensor<[key: 5, embed: 3], f32> -> !tsr.tensor<[seq: 5, embed: 3], f32>
+    %dx = tsr.add %a, %c : !tsr.tensor<[seq: 5, embed: 3], f32>
+    return %dx : !tsr.tensor<[seq: 5, embed: 3], f32>
+  }
+}
