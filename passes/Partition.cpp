@@ -202,6 +202,15 @@ static void partition(func::FuncOp function, const ProgramMesh &mesh) {
   function.setType(FunctionType::get(function.getContext(), body->getArgumentTypes(), ValueRange(results).getTypes()));
 }
 
+/// An error if the program has been divided before.
+static LogicalResult checkIsWhole(ModuleOp module, const ProgramMesh &mesh) {
+  auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
+  for (AxisAttr axis : mesh.getAxes())
+    if (declared && llvm::is_contained(names(declared), axis.getName()))
+      return module.emitError("`") << axis.getName() << "` is an axis of the program already: it is divided";
+  return success();
+}
+
 /// 1.
 static void declareMeshAxes(ModuleOp module, const ProgramMesh &mesh) {
   SmallVector<StringRef> order = llvm::map_to_vector(mesh.getAxes(), [](AxisAttr axis) { return axis.getName(); });
@@ -215,7 +224,7 @@ struct PartitionPass : tessera::impl::PartitionPassBase<PartitionPass> {
     ModuleOp module = getOperation();
     ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
-    if (failed(verifyShardings(module, mesh))) return signalPassFailure();
+    if (failed(verifyShardings(module, mesh)) || failed(checkIsWhole(module, mesh))) return signalPassFailure();
     declareMeshAxes(module, mesh);
     for (func::FuncOp function : entryFunctions(module)) {
       partition(function, mesh);

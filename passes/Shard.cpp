@@ -8,6 +8,7 @@
 #include "ir/program/Program.h"
 #include "passes/Passes.h"
 #include "passes/sharding/Assignment.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SHARDPASS
@@ -28,9 +29,14 @@ static LogicalResult checkParts(Operation *at, const Sharding &sharding, const P
 /// An error if the mesh has an axis that the program has too.
 static LogicalResult checkMesh(ModuleOp module, const ProgramMesh &mesh) {
   auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
-  for (AxisAttr axis : mesh.getAxes())
+  llvm::StringSet<> known;
+  for (AxisAttr axis : mesh.getAxes()) {
+    if (axis.getSize() < 1) return module.emitError("the mesh axis `") << axis.getName() << "` has no ranks";
+    if (!known.insert(axis.getName()).second)
+      return module.emitError("the mesh has two axes `") << axis.getName() << "`";
     if (declared && llvm::is_contained(names(declared), axis.getName()))
       return module.emitError("the mesh axis `") << axis.getName() << "` is an axis of the program: rename it";
+  }
   return success();
 }
 

@@ -131,6 +131,7 @@ void Meeting::failIfStuck() {
 
 FailureOr<TensorValue> Meeting::exchange(int64_t rank, StartOp op, const TensorValue &sent) {
   std::unique_lock lock(mutex);
+  if (!error.empty()) return failure();
   SmallVector<int64_t> group = groupOf(rank, op.getAlong());
   Place &own = places[rank];
   own.op = op, own.sent = &sent, own.isDone = false;
@@ -141,8 +142,8 @@ FailureOr<TensorValue> Meeting::exchange(int64_t rank, StartOp op, const TensorV
   if (llvm::all_of(group, isThere)) complete(group);
   failIfStuck();
   changed.wait(lock, [&] { return own.isDone || !error.empty(); });
+  own.op = StartOp(), own.sent = nullptr;
   if (!own.isDone) return failure();
-  own.op = StartOp();
   return std::move(own.received);
 }
 

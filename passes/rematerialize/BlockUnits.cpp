@@ -47,7 +47,8 @@ void BlockUnits::findUnits() {
   llvm::DenseSet<Operation *> ofPairs;
   for (auto [forward, backward] : findLayerPairs(block)) ofPairs.insert(forward);
   for (Operation &op : block.without_terminator()) {
-    if (isStorageView(&op) || isa<JoinOp>(op) || ofPairs.contains(&op) || !isForward(&op) || joinsAny(&op)) continue;
+    bool isNoUnit = isStorageView(&op) || isa<JoinOp, StartOp, WaitOp>(op) || ofPairs.contains(&op);
+    if (isNoUnit || !isForward(&op) || joinsAny(&op)) continue;
     if (candidates.empty() || !isSameLaunch(candidates.back().ops.back(), &op)) candidates.emplace_back();
     candidates.back().ops.push_back(&op);
     unitOfOp[&op] = candidates.size() - 1;

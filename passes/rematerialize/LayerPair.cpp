@@ -43,7 +43,7 @@ int LayerPair::unitOf(Value root) const {
 void LayerPair::findUnits() {
   Block &block = forward.getBlock();
   for (Operation &op : block.without_terminator()) {
-    if (isStorageView(&op)) continue;
+    if (isStorageView(&op) || isa<StartOp, WaitOp>(op)) continue; // what is received is saved
     if (units.empty() || !isSameLaunch(units.back().ops.back(), &op)) units.emplace_back();
     units.back().ops.push_back(&op);
     unitOfOp[&op] = static_cast<int>(units.size()) - 1;
@@ -53,7 +53,8 @@ void LayerPair::findUnits() {
     for (Operation *op : unit.ops)
       for (OpOperand &operand : op->getOpOperands()) {
         Value root = viewRoot(operand.get());
-        if (unitOf(root) >= 0 || llvm::is_contained(carried, root)) unit.addInput(root, operand);
+        bool isSaved = llvm::is_contained(carried, root) || root.getDefiningOp<WaitOp>();
+        if (unitOf(root) >= 0 || isSaved) unit.addInput(root, operand);
       }
 }
 

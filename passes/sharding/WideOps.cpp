@@ -70,7 +70,8 @@ Value WideOp::combine(ReduceKind kind, Value parts, ArrayRef<StringRef> over) {
 Value WideOp::positionsOfIndex(IndexOp index) {
   AxisAttr axis = tensorType(index.getResult()).getAxes().front();
   StringRef along = sharding.meshAxis(axis.getName());
-  return along.empty() ? b.index(axis) : b.positions(axis, along);
+  Value positions = along.empty() ? b.index(axis) : b.positions(axis, along);
+  return b.cast(positions, tensorType(index.getResult()).getElementType());
 }
 
 /// A part begins at its first position times the stride that the axis has in the whole.

@@ -138,14 +138,19 @@ CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
 void CpuMachine::prepareExchanges(const std::vector<HostCommunicator *> &groups) {
   table.start = Table::runStart;
   table.wait = Table::runWait;
-  table.exchanges = &manifest.target.ranks.exchanges;
-  for (const ExchangeSpec &exchange : manifest.target.ranks.exchanges) {
-    auto isIts = [&](HostCommunicator *group) { return group->name() == exchange.along; };
+  const RanksSpec &ranks = manifest.target.ranks;
+  auto groupAlong = [&](const std::string &axis) {
+    auto isIts = [&](HostCommunicator *group) { return group->name() == axis; };
     auto group = std::find_if(groups.begin(), groups.end(), isIts);
-    if (group == groups.end())
-      fail("the program is for several ranks: nothing connects them along '{}'", exchange.along);
-    table.groups.push_back(*group);
-  }
+    if (group == groups.end()) fail("the program is for several ranks: nothing connects them along '{}'", axis);
+    return *group;
+  };
+  for (const MeshAxisSpec &axis : ranks.mesh)
+    if (int size = groupAlong(axis.name)->size(); size != axis.size)
+      fail("the program is for {} ranks along '{}', and there are {}; compile it for these, or start as many",
+           axis.size, axis.name, size);
+  table.exchanges = &ranks.exchanges;
+  for (const ExchangeSpec &exchange : ranks.exchanges) table.groups.push_back(groupAlong(exchange.along));
 }
 
 void CpuMachine::prepareGemms() {
