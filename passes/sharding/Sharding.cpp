@@ -95,9 +95,6 @@ SmallVector<AxisAttr> tessera::spaceOf(Operation *op) {
   return axes.takeVector();
 }
 
-/// Size of an axis that the operand of a split or the result of a merge has in several; the major one has `name`.
-static bool isMajor(ArrayRef<StringRef> parts, StringRef name) { return parts.front() == name; }
-
 bool tessera::canDivide(Operation *op, StringRef axis, int64_t parts) {
   auto sizeIn = [&](Value value, StringRef name) { return tensorType(value).getSize(name); };
   return llvm::TypeSwitch<Operation *, bool>(op)
@@ -106,7 +103,7 @@ bool tessera::canDivide(Operation *op, StringRef axis, int64_t parts) {
       .Case<SplitOp>([&](SplitOp split) {
         SmallVector<StringRef> into = names(split.getInto());
         if (!llvm::is_contained(into, axis)) return true;
-        return isMajor(into, axis) && sizeIn(split.getResult(), axis) % parts == 0;
+        return into.front() == axis && sizeIn(split.getResult(), axis) % parts == 0;
       })
       .Case<MergeOp>([&](MergeOp merge) {
         SmallVector<StringRef> from = names(merge.getAxes());

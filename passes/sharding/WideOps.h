@@ -8,7 +8,7 @@
 namespace tessera {
 
 /// Builds an op, divided as `sharding` says, on operands in wide form, which have their places in its list of operands.
-/// Not repeats, nor composites along the axes that they mix: `divideComposite`.
+/// Not repeats, nor composites that must be decomposed first.
 llvm::SmallVector<WideValue> buildWide(WideBuilder &builder, mlir::Operation *op, llvm::ArrayRef<WideValue> operands,
                                        const Sharding &sharding);
 
