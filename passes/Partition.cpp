@@ -161,11 +161,13 @@ static ArrayAttr withMeshAxes(ArrayAttr order, const Sharding &sharding, const P
   return b.getArrayAttr(axes);
 }
 
-/// The tag of an input, with such an order.
-static DictionaryAttr withMeshAxes(DictionaryAttr tag, const Sharding &sharding, const ProgramMesh &mesh) {
+/// The tag of an input, with such an order and with what is divided of it.
+static DictionaryAttr withMeshAxes(DictionaryAttr tag, NamedTensorType whole, const Sharding &sharding,
+                                   const ProgramMesh &mesh) {
   ArrayAttr order = withMeshAxes(tag.getAs<ArrayAttr>("order"), sharding, mesh);
   NamedAttrList entries(tag);
   if (order) entries.set("order", order);
+  if (!sharding.isEmpty()) entries.set("divided", dividedAxes(whole, sharding));
   return entries.getDictionary(tag.getContext());
 }
 
@@ -186,7 +188,7 @@ static void partition(func::FuncOp function, const ProgramMesh &mesh) {
     Value wide = body->addArgument(b.wideType(whole, sharding), argument.getLoc());
     values[argument] = {wide, whole, sharding, /*hasZeroPadding=*/!argumentState(function, number).empty()};
     if (auto tag = function.getArgAttrOfType<DictionaryAttr>(number, attrs::input))
-      function.setArgAttr(number, attrs::input, withMeshAxes(tag, sharding, mesh));
+      function.setArgAttr(number, attrs::input, withMeshAxes(tag, whole, sharding, mesh));
   }
   function.getBody().push_back(body);
   b.setInsertionPointToEnd(body);
@@ -232,6 +234,7 @@ struct PartitionPass : tessera::impl::PartitionPassBase<PartitionPass> {
     }
     for (StateOp state : stateTable(module)) {
       Sharding sharding = Sharding::of(state);
+      if (!sharding.isEmpty()) state->setAttr(attrs::divided, dividedAxes(state.getTensorType(), sharding));
       state.setTypeAttr(TypeAttr::get(tessera::wideType(state.getTensorType(), sharding, mesh, module)));
       state.setOrderAttr(withMeshAxes(state.getOrderAttr(), sharding, mesh));
     }

@@ -177,6 +177,11 @@ void ManifestWriter::writeState() {
         });
         json.attribute("offset", state.getPlace() ? state.getPlace()->getOffset() : 0);
         json.attribute("bytes", state.getTensorType().getNumBytes());
+        if (auto divided = state->getAttrOfType<DictionaryAttr>(attrs::divided); divided && !divided.empty()) {
+          json.attributeBegin("divided");
+          writeAttr(divided);
+          json.attributeEnd();
+        }
       });
   });
 }

@@ -54,6 +54,9 @@ inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, aft
 /// On ops, states, arguments and results, by `shard` (passes/sharding/Sharding.h): which mesh axis an axis is divided
 /// along, as a dictionary; on repeats a list of dictionaries, one for each operand.
 inline constexpr llvm::StringLiteral sharding = "tsr.sharding";
+/// On states, after `partition`: what is divided of them, a dictionary {AXIS = {along = MESH AXIS, whole = elements of
+/// all ranks, without padding}}. Tags of inputs have it as `divided`.
+inline constexpr llvm::StringLiteral divided = "tsr.divided";
 // On ops.
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
 inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place for each result, after `schedule`

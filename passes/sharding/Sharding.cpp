@@ -75,6 +75,15 @@ NamedTensorType tessera::wideType(NamedTensorType whole, const Sharding &shardin
   return whole.withAxes(axes);
 }
 
+DictionaryAttr tessera::dividedAxes(NamedTensorType whole, const Sharding &sharding) {
+  Builder b(whole.getContext());
+  auto entry = [&](StringRef key, Attribute value) { return b.getNamedAttr(key, value); };
+  return b.getDictionaryAttr(llvm::map_to_vector(sharding.getParts(), [&](const Sharding::Part &part) {
+    return entry(part.axis, b.getDictionaryAttr({entry("along", b.getStringAttr(part.mesh)),
+                                                 entry("whole", b.getI64IntegerAttr(whole.getSize(part.axis)))}));
+  }));
+}
+
 //===----------------------------------------------------------------------===//
 // Rules of ops
 //===----------------------------------------------------------------------===//

@@ -54,6 +54,9 @@ int64_t partSize(int64_t size, int64_t parts);
 NamedTensorType wideType(NamedTensorType whole, const Sharding &sharding, const ProgramMesh &mesh,
                          mlir::ModuleOp module);
 
+/// What `tsr.divided` says of a tensor.
+mlir::DictionaryAttr dividedAxes(NamedTensorType whole, const Sharding &sharding);
+
 /// The axes that an op may be divided along, in the order of its types. Of an op that renames, splits or merges axes
 /// they have the names of the result.
 llvm::SmallVector<AxisAttr> spaceOf(mlir::Operation *op);

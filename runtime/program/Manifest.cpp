@@ -29,6 +29,20 @@ std::vector<AxisSpec> StateEntry::canonicalAxes() const {
   return result;
 }
 
+std::vector<AxisSpec> StateEntry::wholeAxes() const {
+  std::vector<AxisSpec> result = canonicalAxes();
+  for (AxisSpec &axis : result)
+    for (const DividedAxis &part : divided)
+      if (part.axis == axis.name) axis.size = part.whole;
+  return result;
+}
+
+int64_t StateEntry::wholeElements() const {
+  int64_t count = 1;
+  for (const AxisSpec &axis : wholeAxes()) count *= axis.size;
+  return count;
+}
+
 const ValueSpec *EntryFunction::input(const std::string &role) const {
   auto found = std::find_if(inputs.begin(), inputs.end(), [&](const ValueSpec &v) { return v.role == role; });
   return found == inputs.end() ? nullptr : &*found;
@@ -89,6 +103,19 @@ static std::vector<AxisSpec> readAxes(const Json &list) {
   return axes;
 }
 
+/// The key `divided` of a state or a value with these axes: an object, by axis.
+static std::vector<DividedAxis> readDivided(const Json &json, const std::vector<AxisSpec> &axes) {
+  std::vector<DividedAxis> divided;
+  if (!json.contains("divided")) return divided;
+  for (const auto &[name, part] : json["divided"].items()) {
+    auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisSpec &axis) { return axis.name == name; });
+    if (axis == axes.end()) fail("{}: the divided axis '{}' is none of {}", where, name, formatAxes(axes));
+    divided.push_back({name, stringAt(part, "along"), integerAt(part, "whole")});
+    if (divided.back().whole < 1) fail("{}: the divided axis '{}' has no elements", where, name);
+  }
+  return divided;
+}
+
 /// A time, or another number that is not negative.
 static double amountAt(const Json &json, const char *key) {
   if (!json.contains(key) || !json[key].is_number() || !(json[key].get<double>() >= 0))
@@ -116,6 +143,7 @@ static StateEntry readState(const Json &json, int64_t arena) {
   for (const Json &name : member(json, "canonical", where)) entry.canonical.push_back(asString(name, where));
   entry.offset = integerAt(json, "offset");
   entry.bytes = integerAt(json, "bytes");
+  entry.divided = readDivided(json, entry.axes);
   checkRegion(entry.path, entry.type, entry.axes, entry.offset, entry.bytes, arena);
   std::vector<std::string> memory, canonical = entry.canonical;
   for (const AxisSpec &axis : entry.axes) memory.push_back(axis.name);
@@ -138,6 +166,7 @@ static ValueSpec readValue(const Json &json, int64_t arena) {
     for (const Json &name : json["reads"]) value.reads.push_back(asString(name, where));
   value.offset = integerAt(json, "offset");
   value.bytes = integerAt(json, "bytes");
+  value.divided = readDivided(json, value.axes);
   checkRegion(value.name, value.type, value.axes, value.offset, value.bytes, arena);
   return value;
 }
@@ -387,6 +416,20 @@ static RanksSpec readRanks(const Json &json) {
   return ranks;
 }
 
+/// Checks that parts of the mesh's size cover what is divided.
+static void checkDivided(const std::string &name, const std::vector<DividedAxis> &divided,
+                         const std::vector<AxisSpec> &axes, const RanksSpec &ranks) {
+  for (const DividedAxis &part : divided) {
+    auto along = std::find_if(ranks.mesh.begin(), ranks.mesh.end(),
+                              [&](const MeshAxisSpec &axis) { return axis.name == part.along; });
+    if (along == ranks.mesh.end()) fail("{}: '{}' is divided along '{}', which the mesh lacks", where, name, part.along);
+    auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisSpec &axis) { return axis.name == part.axis; });
+    if (axis->size != (part.whole + along->size - 1) / along->size)
+      fail("{}: '{}' has parts of {} of the {} elements of '{}', for {} ranks", where, name, axis->size, part.whole,
+           part.axis, along->size);
+  }
+}
+
 static Manifest readManifest(const Json &json) {
   Manifest manifest;
   if (int64_t abi = integerAt(json, "abi"); abi != TSR_ABI_VERSION)
@@ -404,6 +447,12 @@ static Manifest readManifest(const Json &json) {
   if (json.contains("gemms"))
     for (const Json &gemm : json["gemms"]) manifest.gemms.push_back(readGemm(gemm, manifest.kernels));
   manifest.target.ranks = readRanks(json);
+  for (const StateEntry &entry : manifest.state)
+    checkDivided(entry.path, entry.divided, entry.axes, manifest.target.ranks);
+  for (const auto &[name, entry] : manifest.entries)
+    for (const auto *values : {&entry.inputs, &entry.outputs})
+      for (const ValueSpec &value : *values)
+        checkDivided(value.name, value.divided, value.axes, manifest.target.ranks);
   if (json.contains("data"))
     for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
   manifest.settings = json.value("settings", Json::object());
@@ -423,7 +472,7 @@ int64_t Manifest::stateBytes() const {
 int64_t Manifest::parameters() const {
   int64_t count = 0;
   for (const StateEntry &entry : state)
-    if (entry.isParameter()) count += entry.bytes / bytesOf(entry.type);
+    if (entry.isParameter()) count += entry.wholeElements();
   return count;
 }
 

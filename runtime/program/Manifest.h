@@ -25,6 +25,14 @@ struct AxisSpec {
   bool operator==(const AxisSpec &) const = default;
 };
 
+/// An axis that ranks have parts of. With parts of `size` elements, as the axes of the value say, the rank at position p
+/// along the mesh axis has the elements from p * size on, up to (p + 1) * size; from `whole` on there is padding.
+struct DividedAxis {
+  std::string axis, along;
+  int64_t whole = 0; ///< elements of all ranks, without padding
+  bool operator==(const DividedAxis &) const = default;
+};
+
 /// The type that manifests call `name`. Throws an Error that starts with `where` if it is unknown.
 ElementType parseElementType(const std::string &name, const std::string &where);
 
@@ -37,13 +45,19 @@ struct StateEntry {
   ElementType type = ElementType::F32;
   std::vector<AxisSpec> axes;         ///< memory order, outermost first
   std::vector<std::string> canonical; ///< the same names in canonical order
-  int64_t offset = 0, bytes = 0;
+  int64_t offset = 0, bytes = 0;      ///< of this rank's part
+  std::vector<DividedAxis> divided = {};
 
   /// Whether it is a parameter.
   bool isParameter() const { return kind == "weight" || kind == "bias" || kind == "gain"; }
   /// Whether it is part of the model, which `export` writes and `--init` reads: a parameter, or a declared state.
   bool isModel() const { return isParameter() || kind == "state"; }
+  /// Of this rank's part.
   std::vector<AxisSpec> canonicalAxes() const;
+  /// Of the parts of all ranks together, without padding: as files have it.
+  std::vector<AxisSpec> wholeAxes() const;
+  /// Elements of `wholeAxes`.
+  int64_t wholeElements() const;
 };
 
 /// An input or output of an entry function.
@@ -54,6 +68,7 @@ struct ValueSpec {
   int64_t of = 0; ///< number of values an integer may take; 0: not declared
   int64_t offset = 0, bytes = 0;
   std::vector<std::string> reads = {}; ///< of a result of `predict`: the inputs that it is computed from; empty: all
+  std::vector<DividedAxis> divided = {};
 
   int64_t elements() const { return bytes / bytesOf(type); }
 };
@@ -234,7 +249,7 @@ struct Manifest {
   bool isForGpu() const { return !target.architectures.empty(); }
   bool hasEntry(const std::string &name) const { return entries.count(name) != 0; }
   int64_t stateBytes() const;
-  /// Elements of all parameters.
+  /// Elements of all parameters, those of other ranks included.
   int64_t parameters() const;
   /// The state entry with that path, or null.
   const StateEntry *stateAt(const std::string &path) const;
