@@ -20,10 +20,10 @@ module attributes {tsr.axes = ["layer", "batch", "in", "out"], tsr.phase = "opti
   tsr.state @running "state" !tsr.tensor<[in: 4], f32>
   func.func @step(%x: !tsr.tensor<[batch: 4, in: 4], f32> {tsr.input = {name = "x", role = "data"}},
       %m: !tsr.tensor<[layer: 8, in: 4], f32> {tsr.state = @stack.m}) -> !tsr.tensor<[layer: 8, in: 4], f32> {
-    %y = tsr.repeat [layer: 8] index %i carry () slice (%s = %m : !tsr.tensor<[layer: 8, in: 4], f32>) {
+    %y = tsr.repeat [layer: 8] index %i slice (%s = %m : !tsr.tensor<[layer: 8, in: 4], f32>) -> (!tsr.tensor<[layer: 8, in: 4], f32>) {
       %t = tsr.add %s, %s : !tsr.tensor<[in: 4], f32>
-      yield %t : !tsr.tensor<[in: 4], f32>
-    } : !tsr.tensor<[layer: 8, in: 4], f32>
+      tsr.yield %t : !tsr.tensor<[in: 4], f32>
+    }
     return %y : !tsr.tensor<[layer: 8, in: 4], f32>
   }
 }
