@@ -16,7 +16,8 @@ ExitStatus runExport(LoadedProgram &program, const Options &options) {
   files.addData(DataFiles(program.manifest().data, {}));
   files.check("export", options.weights);
   program.start(options.threads, options.bind);
-  std::string loaded = loadParameters(program, options);
+  OneRank alone;
+  std::string loaded = loadParameters(program, options, alone);
   files.addWeights(loaded);
   files.check("export", options.weights);
   program.pullState();
@@ -41,11 +42,12 @@ ExitStatus runImport(LoadedProgram &program, const Options &options) {
   info.seed = options.seed.value_or(defaultSeed);
   info.settings = manifest.settings;
   initialise(program, info.seed);
-  loadModelFrom(program, options.weights, "import", options.partial);
+  OneRank alone;
+  loadModelFrom(program, options.weights, "import", alone, options.partial);
   program.pullState();
   folder.lock(); // only now: rejected weights must not leave a folder
   refuseUsed();
-  printText("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program)));
+  printText("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program), alone));
   return ExitStatus::Done;
 }
 
