@@ -25,8 +25,7 @@ static Mesh meshOf(const Manifest &manifest) {
 static void requireRanks(const Mesh &mesh, const RankLaunch &launch) {
   if (mesh.size() == launch.size) return;
   if (mesh.size() == 1)
-    failUsage("{}: this program is for one rank; start it alone, or compile it for these, as with --mesh data={} "
-              "--shard batch=data",
+    failUsage("{}: this program is for one rank; start it alone, or compile it for these, as with --mesh data={}",
               launch.describe(), launch.size);
   std::string instead = launch.size == 1 ? "without --mesh, for one rank" : fmt::format("for {}", launch.size);
   failUsage("{}: this program is for the {} ranks of the mesh {}; start it with mpirun -n {}, or compile it {}",

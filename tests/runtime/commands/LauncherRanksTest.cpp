@@ -116,7 +116,7 @@ TEST_F(LauncherRanks, AnotherNumberOfRanksIsRefused) {
   Outcome one = run("train", mpirun(2));
   EXPECT_EQ(one.status, 2);
   EXPECT_THAT(one.output, HasSubstr("this program is for one rank; start it alone, or compile it for these, as with "
-                                    "--mesh data=2 --shard batch=data\n"));
+                                    "--mesh data=2\n"));
   EXPECT_FALSE(fs::exists(folder / "line-checkpoints"));
 }
 
