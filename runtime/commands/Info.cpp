@@ -128,9 +128,8 @@ static void printRanks(const Manifest &manifest) {
   for (const ExchangeSpec &exchange : ranks.exchanges)
     if (exchange.callsIn("step") > 0) sorted.push_back(&exchange);
   auto bytesOfStep = [&](const ExchangeSpec &exchange) { return exchange.callsIn("step") * ranks.received(exchange); };
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const ExchangeSpec *a, const ExchangeSpec *b) {
-    return bytesOfStep(*a) > bytesOfStep(*b);
-  });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const ExchangeSpec *a, const ExchangeSpec *b) { return bytesOfStep(*a) > bytesOfStep(*b); });
   for (const MeshAxisSpec &axis : ranks.mesh) {
     int64_t calls = 0, bytes = 0;
     for (const ExchangeSpec *exchange : sorted)

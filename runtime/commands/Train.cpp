@@ -45,9 +45,9 @@ void Training::warnOfEvaluation(const EvaluationResult &result) {
 void Training::evaluateNow() {
   PausedProgress pause(output);
   std::optional<EvaluationResult> result = savingOnError([&] {
-    return evaluation.over->run(
-        settings.integer("evaluate.batches", 0),
-        [&](const std::function<void()> &read) { return requests.next("a batch of the evaluation", read) == 0; });
+    return evaluation.over->run(settings.integer("evaluate.batches", 0), [&](const std::function<void()> &read) {
+      return requests.next("a batch of the evaluation", read) == 0;
+    });
   });
   evaluation.wasStopped = !result;
   if (evaluation.wasStopped) return; // the resumed run does it

@@ -13,9 +13,8 @@ namespace tessera::runtime {
 static int firstHolder(const StateEntry &entry, const Mesh &mesh, int rank) {
   std::vector<int> coordinates = mesh.coordinates(rank);
   for (size_t axis = 0; axis < coordinates.size(); ++axis) {
-    bool divides = std::any_of(entry.divided.begin(), entry.divided.end(), [&](const DividedAxis &part) {
-      return part.along == mesh.axes()[axis].name;
-    });
+    bool divides = std::any_of(entry.divided.begin(), entry.divided.end(),
+                               [&](const DividedAxis &part) { return part.along == mesh.axes()[axis].name; });
     if (!divides) coordinates[axis] = 0;
   }
   return mesh.rankAt(coordinates);

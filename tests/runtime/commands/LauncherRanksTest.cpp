@@ -16,8 +16,8 @@ class LauncherRanks : public LauncherFixture {
 protected:
   void SetUp() override {
     LauncherFixture::SetUp();
-    programWith({{R"("model": "line",)",
-                  R"("model": "line", "mesh": [{"name": "data", "size": 3}], "exchanges": [],)"}});
+    programWith(
+        {{R"("model": "line",)", R"("model": "line", "mesh": [{"name": "data", "size": 3}], "exchanges": [],)"}});
     if (!fs::exists(*shared / "ranks")) fs::rename(*shared / "other", *shared / "ranks");
   }
 
@@ -143,18 +143,19 @@ TEST_F(LauncherRanks, AnErrorOfOneRankEndsAllWithItsMessage) {
 
 TEST_F(LauncherRanks, ReplicasThatDifferAreNamed) {
   // Each rank reads rows of its own, and nothing is exchanged.
-  std::string divided = R"("axes": [["batch", 4], ["feature", 3]], "divided": {"batch": {"along": "data", "whole": 12}},)";
+  std::string divided =
+      R"("axes": [["batch", 4], ["feature", 3]], "divided": {"batch": {"along": "data", "whole": 12}},)";
   std::string outputs = R"("axes": [["batch", 4], ["output", 2]], "divided": {"batch": {"along": "data", "whole": 12}},
          "of": null,)";
-  programWith({{R"("model": "line",)",
-                R"("model": "line", "mesh": [{"name": "data", "size": 3}], "exchanges": [],)"},
+  programWith({{R"("model": "line",)", R"("model": "line", "mesh": [{"name": "data", "size": 3}], "exchanges": [],)"},
                {R"("axes": [["batch", 4], ["feature", 3]],)", divided},
                {R"("axes": [["batch", 4], ["output", 2]],
          "of": null,)",
                 outputs}});
   Outcome outcome = runRanks("train --steps 5 --set evaluate.every=0 --check-replicas 3", "", "other");
-  expectFailure(outcome, 1, "error: states that ranks hold equally differ: w (rank 1 from 0, 2 from 0), w.momentum "
-                            "(rank 1 from 0, 2 from 0)\n");
+  expectFailure(outcome, 1,
+                "error: states that ranks hold equally differ: w (rank 1 from 0, 2 from 0), w.momentum "
+                "(rank 1 from 0, 2 from 0)\n");
 }
 
 TEST_F(LauncherRanks, DivergenceIsSaidOnce) {

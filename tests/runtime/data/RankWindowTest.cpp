@@ -26,8 +26,17 @@ protected:
 
   /// An entry function that reads parts of such sizes.
   static EntryFunction entryOf(int64_t rows, int64_t columns, std::vector<DividedAxis> divided) {
-    ValueSpec value = {"d.tokens",      "data", "d", "tokens",           ElementType::I32, {{"batch", rows}, {"seq", columns}},
-                       /*of=*/256,      0,      4 * rows * columns, {}, std::move(divided)};
+    ValueSpec value = {"d.tokens",
+                       "data",
+                       "d",
+                       "tokens",
+                       ElementType::I32,
+                       {{"batch", rows}, {"seq", columns}},
+                       /*of=*/256,
+                       0,
+                       4 * rows * columns,
+                       {},
+                       std::move(divided)};
     EntryFunction entry;
     entry.name = "step";
     entry.inputs = {value};
@@ -37,8 +46,8 @@ protected:
   using Rows = std::vector<int32_t>;
   /// What the rank at these positions reads as batch `number`: shuffled, or in order.
   Rows batchOf(const EntryFunction &entry, const RankPositions &positions, int64_t number, bool isOrdered) {
-    DataSet set = openDataSet(manifest, entry, DataFiles(manifest.data, {}), isOrdered ? Split::Val : Split::Train,
-                              positions);
+    DataSet set =
+        openDataSet(manifest, entry, DataFiles(manifest.data, {}), isOrdered ? Split::Val : Split::Train, positions);
     EXPECT_EQ(set.batch, batch);
     Rows rows(entry.inputs[0].elements(), -1);
     char *target = reinterpret_cast<char *>(rows.data());
@@ -48,9 +57,7 @@ protected:
       EXPECT_EQ(fillOrderedBatch(set, number, &target), 4);
     return rows;
   }
-  Rows whole(int64_t number, bool isOrdered) {
-    return batchOf(entryOf(batch, seq, {}), {}, number, isOrdered);
-  }
+  Rows whole(int64_t number, bool isOrdered) { return batchOf(entryOf(batch, seq, {}), {}, number, isOrdered); }
 
   /// Expects that each rank of `data` x `tensor` ranks has its part of the batches, with the last row and place as
   /// padding.
