@@ -225,6 +225,7 @@ void Training::openOutputs() {
   plan.logEvery = options.train.logEvery;
   plan.perStep = output.perStep(), plan.unit = output.unitName(), plan.flops = stepEntry().flops * ranks.count();
   plan.arenaBytes = manifest().arena.bytes, plan.quiet = options.train.quiet;
+  plan.isForwarded = ranks.count() > 1;
   if (options.train.metrics == "-" && ranks.isFirst()) plan.out = stderr;
   output.progress.emplace(plan);
   output.progress->note(fmt::format("{}: {}, {}, arena {} bytes, seed {}", manifest().model, ranks.describe(),
