@@ -48,8 +48,9 @@ static std::optional<std::string> tryNewest(const CheckpointFolder &folder, cons
 std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const CheckpointFolder &folder,
                                          const std::string &advice) {
   CheckpointInfo info;
+  OneRank world;
   auto load = [&](const std::string &path) {
-    info = loadCheckpoint(path, program.manifest(), stateIn(program)), program.pushState();
+    info = loadCheckpoint(path, program.manifest(), stateIn(program), world), program.pushState();
   };
   return tryNewest(folder, advice, load) ? std::optional(info) : std::nullopt;
 }
@@ -119,14 +120,12 @@ static void reportParts(const LoadedWeights &loaded, const std::string &path) {
          loaded.read + loaded.missing.size() + loaded.notSelected.size(), path);
 }
 
-std::string loadModelFrom(LoadedProgram &program, const std::string &wanted, const char *option,
-                          const WeightOptions &how) {
+/// Loads the model from what `wanted` names. Returns the path.
+static std::string loadModel(const Manifest &manifest, const StateAddress &address, const std::string &wanted,
+                             const char *option, const WeightOptions &how) {
   std::string path = resolveBest(wanted, option);
-  auto load = [&](const std::string &one) {
-    program.pullState(); // the file does not contain the whole state
-    reportParts(loadWeights(one, how, program.manifest(), stateIn(program)), one);
-    program.pushState();
-  };
+  OneRank world;
+  auto load = [&](const std::string &one) { reportParts(loadWeights(one, how, manifest, address, world), one); };
   if (isFolderOfCheckpoints(path, option)) {
     std::string advice = fmt::format("give {} another checkpoint, or weights", option);
     return *tryNewest(CheckpointFolder(path), advice, load);
@@ -135,13 +134,30 @@ std::string loadModelFrom(LoadedProgram &program, const std::string &wanted, con
   return path;
 }
 
-std::string loadParameters(LoadedProgram &program, const Options &options) {
-  std::string folder = defaultCheckpointFolder(program.manifest());
+std::string loadModelFrom(LoadedProgram &program, const std::string &path, const char *option,
+                          const WeightOptions &how) {
+  program.pullState(); // the file does not contain the whole state
+  std::string loaded = loadModel(program.manifest(), stateIn(program), path, option, how);
+  program.pushState();
+  return loaded;
+}
+
+/// What --checkpoint names, or the default folder.
+static std::string pathOfParameters(const Manifest &manifest, const Options &options) {
+  std::string folder = defaultCheckpointFolder(manifest);
   std::string path = options.checkpoint.empty() ? folder : options.checkpoint;
   if (std::error_code error; path == bestName && !fs::exists(path, error)) path = folder + "/" + bestName;
+  return path;
+}
+
+std::string loadParameters(WholeModel &model, const Options &options) {
+  return loadModel(model.manifest(), model.address(), pathOfParameters(model.manifest(), options), "--checkpoint", {});
+}
+
+std::string loadParameters(LoadedProgram &program, const Options &options) {
   // State that is not in the file (a step counter) is initialised as for training.
   if (program.manifest().hasEntry("init")) initialise(program, defaultSeed);
-  return loadModelFrom(program, path, "--checkpoint");
+  return loadModelFrom(program, pathOfParameters(program.manifest(), options), "--checkpoint");
 }
 
 void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::string &path) {

@@ -8,6 +8,7 @@
 #include "runtime/data/DataSource.h"
 #include "runtime/machine/LoadedProgram.h"
 #include "runtime/weights/ModelWeights.h"
+#include "runtime/weights/WholeModel.h"
 
 namespace tessera::runtime {
 
@@ -30,10 +31,13 @@ std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const Checkpoin
 /// The manifest of the newest checkpoint that has an intact one; none if there is none.
 std::optional<CheckpointInfo> newestInfo(const CheckpointFolder &folder);
 
-/// Loads the parameters for eval, predict, generate and export: from --checkpoint (a checkpoint, a folder of them, or a
+/// Loads the parameters for eval, predict and generate: from --checkpoint (a checkpoint, a folder of them, or a
 /// safetensors file; `best` or FOLDER/best: that of the best evaluation), else from the default folder. Returns the
 /// path.
 std::string loadParameters(LoadedProgram &program, const Options &options);
+
+/// The same without the program's code.
+std::string loadParameters(WholeModel &model, const Options &options);
 
 /// Reads the rows of `files` in the order of the checkpoint at `path`, so that the rows for validation are those that
 /// it was not trained with. Does nothing for a safetensors file. Warns if the program holds out others.

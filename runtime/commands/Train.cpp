@@ -92,7 +92,8 @@ void Training::save(bool isOnlyBest) {
   try {
     program.pullState();
     checkpoints.folder->lockAgain();
-    checkpoints.last = saveCheckpoint(*checkpoints.folder, info, manifest(), stateIn(program));
+    OneRank world;
+    checkpoints.last = saveCheckpoint(*checkpoints.folder, info, manifest(), stateIn(program), world);
     checkpoints.savedStep = step;
     if (divergence.isFinite()) checkpoints.lastGood = checkpoints.last;
     output.progress->note(fmt::format("saved {}", checkpoints.last));

@@ -153,7 +153,8 @@ void Training::resumeFrom(const std::string &path) {
     saved = *loadNewest(program, other, "give --resume another checkpoint");
     checkpoint = other.pathOf(saved.step);
   } else {
-    saved = loadCheckpoint(path, manifest(), stateIn(program));
+    OneRank world;
+    saved = loadCheckpoint(path, manifest(), stateIn(program), world);
     program.pushState();
   }
   saved.resumedFrom = from;
