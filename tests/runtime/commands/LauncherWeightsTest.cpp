@@ -91,10 +91,13 @@ TEST_F(LauncherWeights, OneProcessExportsFromAProgramForSeveralRanks) {
   programWith({{R"([["output", 2], ["feature", 3]],
      "canonical": ["feature", "output"], "offset": 0, "bytes": 24})",
                 R"([["output", 1], ["feature", 3]], "divided": {"output": {"along": "data", "whole": 2}},
-     "canonical": ["feature", "output"], "offset": 0, "bytes": 12)"},
+     "canonical": ["feature", "output"], "offset": 0, "bytes": 12})"},
                {R"("settings":)", R"("mesh": [{"name": "data", "size": 2}], "exchanges": [], "settings":)"}});
   for (const char *program : {"line", "other"})
-    ASSERT_EQ(run(fmt::format("export {}.safetensors --checkpoint b", program), "", program).status, 0);
+    {
+      Outcome exported = run(fmt::format("export {}.safetensors --checkpoint b", program), "", program);
+      ASSERT_EQ(exported.status, 0) << exported.output;
+    }
   EXPECT_EQ(readFile(folder / "other.safetensors"), readFile(folder / "line.safetensors"));
   Outcome imported = run("import plain.safetensors -o c", "", "other");
   EXPECT_EQ(imported.status, 2);
