@@ -31,8 +31,8 @@ public:
   /// "one rank", "rank 0 of 4, all on this host (mpirun), mesh data=2,tensor=2".
   std::string describe() const;
 
-  /// Runs `body` on each rank. If it throws on one, all ranks throw a RankError; one rank alone throws what it throws. A
-  /// collective: errors of `body` after a collective of its own must be those of all ranks.
+  /// A collective: runs `body` on each rank. If it throws on one, all ranks throw a RankError; one rank alone throws
+  /// what it throws. Errors of `body` after a collective of its own must be those of all ranks.
   void together(const char *what, const std::function<void()> &body);
   /// The same for what only the first rank does.
   void onFirst(const char *what, const std::function<void()> &body);

@@ -37,8 +37,8 @@ std::vector<int64_t> stepsIn(const CheckpointFolder &folder, HostCommunicator &w
   return steps;
 }
 
-/// A collective: calls `load` for the checkpoints of a folder, newest first, until one is intact. Returns its path; none
-/// if there are no checkpoints. `advice` is what to do if all are damaged.
+/// A collective: calls `load` for the checkpoints of a folder, newest first, until one is intact. Returns its path;
+/// none if there are no checkpoints. `advice` is what to do if all are damaged.
 template <typename Load>
 static std::optional<std::string> tryNewest(const CheckpointFolder &folder, const std::string &advice,
                                             HostCommunicator &world, Load load) {

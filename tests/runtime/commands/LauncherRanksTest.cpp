@@ -1,5 +1,5 @@
-// Commands on several ranks, which mpirun starts. The program exchanges nothing: all ranks compute the same, unless they
-// are given other rows.
+// Commands on several ranks, which mpirun starts. The program exchanges nothing: all ranks compute the same, unless
+// they are given other rows.
 
 #include "tests/runtime/commands/LauncherFixture.h"
 
