@@ -19,7 +19,7 @@ std::optional<std::pair<const char *, double>> PlannedTime::unitsPerStep() const
   for (const DataSpec &data : manifest.data)
     for (const ValueSpec &input : entry.inputs)
       if (input.data == data.name && !input.axes.empty()) {
-        auto rows = static_cast<double>(input.axes.front().size);
+        auto rows = static_cast<double>(wholeSize(input.axes.front(), input.divided));
         if (infoOf(data.format).isSequence()) return std::pair("tokens", rows * static_cast<double>(data.seq));
         return std::pair("samples", rows);
       }
@@ -32,12 +32,15 @@ double PlannedTime::mfu() const {
   return entry.peak > 0 ? entry.flops / entry.seconds / entry.peak : 0;
 }
 
+int64_t PlannedTime::pricedDevices() const { return manifest.isForGpu() ? manifest.target.ranks.count() : 1; }
+
 std::optional<double> PlannedTime::stepsOfPass() const {
   const EntryFunction &entry = manifest.entry("step");
   for (const ValueSpec &input : entry.inputs)
     if (options.trainingRows && !manifest.data.empty() && input.data == manifest.data.front().name &&
         !input.axes.empty() && *options.trainingRows > 0)
-      return static_cast<double>(*options.trainingRows) / static_cast<double>(input.axes.front().size);
+      return static_cast<double>(*options.trainingRows) /
+             static_cast<double>(wholeSize(input.axes.front(), input.divided));
   return std::nullopt;
 }
 
@@ -66,8 +69,10 @@ std::string PlannedTime::describeRun() const {
     text +=
         fmt::format("  {:<28} {:>12}  {} step{}", name, seconds < 60 ? formatSeconds(seconds) : formatDuration(seconds),
                     std::llround(steps), std::llround(steps) == 1 ? "" : "s");
-    if (options.price) text += ", " + formatPrice(*options.price * seconds / 3600);
-    if (options.price && options.devices > 1) text += " for one device";
+    int64_t devices = pricedDevices();
+    bool hasOthers = options.devices > 1 || manifest.target.ranks.count() > 1;
+    if (options.price) text += ", " + formatPrice(static_cast<double>(devices) * *options.price * seconds / 3600);
+    if (options.price && hasOthers) text += devices == 1 ? " for one device" : fmt::format(" for {} devices", devices);
     text += "\n";
   };
   if (std::optional<double> steps = stepsOfPass()) addLine("one pass over the data", *steps);
@@ -123,6 +128,8 @@ std::string PlannedTime::describeParts() const {
     });
   }
   addRepeats("", [&](size_t i) { return spansPasses(entry.repeats, i); });
+  if (std::optional<double> exchanges = ranks.exchangeSeconds())
+    text += describePart("exchanges, in all", *exchanges, entry.seconds);
   return text;
 }
 
@@ -135,10 +142,11 @@ std::string PlannedTime::describe() const {
         "time        not calibrated: {} to {} a step; `tessera calibrate -o MACHINE.device` measures this "
         "machine, for --on=./MACHINE.device\n",
         formatSeconds(entry->least), formatSeconds(entry->most));
-  std::string text = fmt::format("time        {} a step, {} to {} are likely ({}){}\n", formatSeconds(entry->seconds),
+  bool isOfOne = options.devices > 1 && ranks.whose().empty();
+  std::string text = fmt::format("time        {} a step, {} to {} are likely ({}){}{}\n", formatSeconds(entry->seconds),
                                  formatSeconds(entry->least), formatSeconds(entry->most),
                                  source == "calibrated" ? "the device is calibrated" : "from the device's data sheet",
-                                 options.devices > 1 ? onOneDevice : "");
+                                 ranks.lacksTimes() ? ", not counting exchanges" : "", isOfOne ? onOneDevice : "");
   std::string speed;
   if (auto units = unitsPerStep())
     speed = fmt::format("{} {}/s", formatCount(units->second / entry->seconds), units->first);
@@ -157,7 +165,7 @@ Json PlannedTime::asJson() const {
   const PredictedEntry *entry = step();
   if (!entry) return nullptr;
   Json json = {{"source", manifest.predicted.source},
-               {"devices", 1},
+               {"devices", pricedDevices()},
                {"seconds", entry->seconds},
                {"least", entry->least},
                {"most", entry->most},
@@ -179,7 +187,8 @@ Json PlannedTime::asJson() const {
     double seconds = *steps * entry->seconds;
     return {{"steps", *steps},
             {"seconds", seconds},
-            {"price", options.price ? Json(*options.price * seconds / 3600) : Json()}};
+            {"price",
+             options.price ? Json(static_cast<double>(pricedDevices()) * *options.price * seconds / 3600) : Json()}};
   };
   json["data"] = ofSteps(stepsOfPass());
   json["run"] = ofSteps(stepsOfRun(manifest));

@@ -5,6 +5,7 @@
 #include "runtime/data/DataSource.h"
 #include "runtime/machine/MachineMemory.h"
 #include "tools/PlannedMemory.h"
+#include "tools/PlannedRanks.h"
 #include <map>
 
 using namespace tessera;
@@ -45,7 +46,7 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
   if (!plan.device.memoryBytes) return plan;
   MemoryFit fit{plan.gpu ? plan.gpu->total() : plan.host.total(), *plan.device.memoryBytes, 1};
   int64_t forState = std::max<int64_t>(1, fit.available - (plan.gpu ? contextBytes(plan.manifest) : 0));
-  fit.devicesForState = std::max<int64_t>(1, (plan.manifest.stateBytes() + forState - 1) / forState);
+  fit.devicesForState = std::max<int64_t>(1, (plan.manifest.wholeStateBytes() + forState - 1) / forState);
   plan.fit = fit;
   return plan;
 }
@@ -76,10 +77,12 @@ static std::string describeFit(const ProgramPlan &plan) {
                                  formatBytes(fit.available), device.name);
   if (!plan.countsData()) text += ", without the data";
   if (!fit.fits()) text += fmt::format("; {} are lacking", formatBytes(fit.needed - fit.available));
-  text += device.count > 1 ? std::string(onOneDevice) + "\n" : "\n";
+  std::string whose = PlannedRanks(plan.manifest).whose();
+  if (device.count > 1 && whose.empty()) whose = onOneDevice;
+  text += whose + "\n";
   if (fit.devicesForState > 1)
     text += fmt::format("            the state alone, {}, takes {} of them at least\n",
-                        formatBytes(plan.manifest.stateBytes()), fit.devicesForState);
+                        formatBytes(plan.manifest.wholeStateBytes()), fit.devicesForState);
   return text;
 }
 
@@ -149,7 +152,7 @@ std::string tessera::describeWarnings(const std::vector<std::string> &warnings) 
 std::string tessera::describePlan(const ProgramPlan &plan, PlanParts parts) {
   PlannedMemory memory(plan.manifest);
   return describeSizes(plan) + describeFit(plan) + describeWarnings(plan.warnings) +
-         PlannedTime(plan.manifest, plan.time).describe() + memory.describe() +
+         PlannedTime(plan.manifest, plan.time).describe() + PlannedRanks(plan.manifest).describe() + memory.describe() +
          (parts.values ? memory.describeValues() : "") + describeMemory(plan) + describeDisk(plan.disk) +
          describePeak(plan.peak) + describeBuffers(plan.manifest, parts.allBuffers);
 }
@@ -196,6 +199,7 @@ Json tessera::planSummaryAsJson(const ProgramPlan &plan) {
   for (const auto &[kind, bytes] : plan.peak.kinds) kinds[kind] = bytes;
   json["peak"] = {{"pass", plan.peak.pass}, {"running", plan.peak.running}, {"kinds", std::move(kinds)}};
   json["time"] = PlannedTime(plan.manifest, plan.time).asJson();
+  json["ranks"] = PlannedRanks(plan.manifest).asJson();
   json["memory"] = PlannedMemory(plan.manifest).asJson();
   json["device"] = deviceAsJson(plan.device);
   json["fits"] = json["needed"] = json["devices_for_state"] = nullptr; // not known

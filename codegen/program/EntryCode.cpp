@@ -285,6 +285,12 @@ LogicalResult EntryEmitter::emitStart(StartOp op) {
   if (backend.hasDeviceMemory()) return op.emitError("ranks exchange on processors only so far, not on GPUs");
   if (failed(placeResults(op))) return failure();
   uint32_t number = exchanges.add(op, names.nameOf(op.getX()), names.lineOf(op.getResult()), siteOf({op}));
+  ProgramCall call;
+  call.kind = CallKind::Exchange, call.number = number, call.first = op, call.pass = stepPass(op);
+  call.received = bytesReceived(op);
+  call.accesses = {accessTo(op.getX(), tensorType(op.getX()).getNumBytes(), false),
+                   accessTo(op.getResult(), op.getType().getNumBytes(), true)};
+  calls.steps.emplace_back(std::move(call));
   code.startExchange(number, address(op.getX()), address(op.getResult()));
   return success();
 }

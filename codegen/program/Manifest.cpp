@@ -42,6 +42,7 @@ private:
   void writeGemm(const GemmTable::Entry &entry, uint32_t number);
   void writeKernel(const KernelTable::Entry &kernel, uint32_t number);
   void writeRanks();
+  void writeExchange(const ExchangeTable::Entry &entry, uint32_t number);
   void writeCalls(const CallCounts &calls);
   void writeCost(CallKind kind, uint32_t number);
   void writePlan();
@@ -230,7 +231,7 @@ void ManifestWriter::writeEntry(func::FuncOp function) {
   });
 }
 
-/// How often a kernel or a contraction is called.
+/// How often a kernel, a contraction or an exchange is called.
 void ManifestWriter::writeCalls(const CallCounts &calls) {
   json.attributeObject("calls", [&] {
     for (auto [entry, count] : calls.entries) json.attribute(entry, count);
@@ -251,6 +252,19 @@ void ManifestWriter::writeCost(CallKind kind, uint32_t number) {
   json.attributeEnd();
 }
 
+void ManifestWriter::writeExchange(const ExchangeTable::Entry &entry, uint32_t number) {
+  json.object([&] {
+    json.attribute("of", entry.of);
+    if (!entry.line.empty()) json.attribute("at", entry.line);
+    json.attribute("kind", stringifyExchangeKind(entry.kind));
+    json.attribute("along", entry.along);
+    json.attribute("bytes", entry.bytes);
+    writeCalls(entry.calls);
+    const CallCost *cost = summary.costs->meanOf(CallKind::Exchange, number);
+    if (cost && summary.costs->getModel().knowsLinks()) json.attribute("seconds", sixDigits(cost->seconds));
+  });
+}
+
 /// Of a program for several ranks: keys `mesh` and `exchanges`.
 void ManifestWriter::writeRanks() {
   ProgramMesh mesh = ProgramMesh::of(module);
@@ -263,15 +277,7 @@ void ManifestWriter::writeRanks() {
       });
   });
   json.attributeArray("exchanges", [&] {
-    for (const ExchangeTable::Entry &entry : summary.exchanges->getEntries())
-      json.object([&] {
-        json.attribute("of", entry.of);
-        if (!entry.line.empty()) json.attribute("at", entry.line);
-        json.attribute("kind", stringifyExchangeKind(entry.kind));
-        json.attribute("along", entry.along);
-        json.attribute("bytes", entry.bytes);
-        writeCalls(entry.calls);
-      });
+    for (auto [number, entry] : llvm::enumerate(summary.exchanges->getEntries())) writeExchange(entry, number);
   });
 }
 

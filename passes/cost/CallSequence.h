@@ -1,6 +1,7 @@
 //===- CallSequence.h - what an entry function does, in order -------------===//
 //
-// The calls of kernels and of the library, and the copies, of a scheduled function, with the memory that they access.
+// The calls of kernels and of the library, the copies, and the exchanges with other ranks, of a scheduled function, with
+// the memory that they access.
 // Code generation makes it while it emits the function; the model of costs goes through it.
 //
 //===----------------------------------------------------------------------===//
@@ -23,18 +24,19 @@ struct CallAccess {
   bool isWritten = false;
 };
 
-/// What is called: a kernel, a contraction of the library, or a copy.
-enum class CallKind { Kernel, Gemm, Copy };
+/// What is called: a kernel, a contraction of the library, a copy, or an exchange with other ranks.
+enum class CallKind { Kernel, Gemm, Copy, Exchange };
 
 /// A call or a copy, as often as the loops around it run.
 struct ProgramCall {
   CallKind kind = CallKind::Kernel;
   bool isAlone = false;             ///< too little work to be shared: one thread does it
-  uint32_t number = 0;              ///< in the manifest's list of kernels or contractions
+  uint32_t number = 0;              ///< in the manifest's list of kernels, contractions or exchanges
   mlir::Operation *first = nullptr; ///< of the ops that it computes; null: a copy that is no op, or not its last call
   StepPass pass = StepPass::Forward;
   KernelWork work;
   std::vector<CallAccess> accesses;
+  int64_t received = 0; ///< bytes of an exchange, from other ranks
 };
 
 /// A repeat begins. Its steps are those up to its `LoopEnd`.

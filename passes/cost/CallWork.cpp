@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace tessera;
 
 static constexpr std::pair<CallKind, StringLiteral> kinds[] = {
-    {CallKind::Kernel, "kernel"}, {CallKind::Gemm, "gemm"}, {CallKind::Copy, "copy"}};
+    {CallKind::Kernel, "kernel"}, {CallKind::Gemm, "gemm"}, {CallKind::Copy, "copy"}, {CallKind::Exchange, "exchange"}};
 
 StringRef tessera::stringify(CallKind kind) {
   for (const auto &[value, name] : kinds)
@@ -35,6 +35,7 @@ void CallWork::write(llvm::json::OStream &json) const {
     json.attributeArray("traffic", [&] {
       for (double bytes : traffic) json.value(std::llround(bytes));
     });
+    if (kind == CallKind::Exchange) json.attribute("received", received);
   });
 }
 
@@ -81,5 +82,9 @@ std::optional<CallWork> CallWork::read(const llvm::json::Value &json) {
     if (!bytes || *bytes < 0 || *bytes > most) return std::nullopt;
     work.traffic.push_back(*bytes);
   }
+  if (work.kind != CallKind::Exchange) return work;
+  std::optional<int64_t> received = object->getInteger("received");
+  if (!received || *received < 0) return std::nullopt;
+  work.received = *received;
   return work;
 }

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// "kernel", "gemm" or "copy".
+/// "kernel", "gemm", "copy" or "exchange".
 llvm::StringRef stringify(CallKind kind);
 
 /// The work of a call as the model of costs sees it. Manifests and profiles record it (`work` in docs/manifest.md), so
@@ -20,8 +20,11 @@ struct CallWork {
   llvm::SmallVector<MultiplyWork, 0> gemms;
   /// Bytes that are read and written, by the smallest cache that holds them; the last of them no cache holds.
   llvm::SmallVector<double, 4> traffic;
+  int64_t received = 0; ///< bytes of an exchange, from other ranks
 
-  static CallWork of(const ProgramCall &call) { return {call.kind, call.isAlone, call.work.ops, call.work.gemms, {}}; }
+  static CallWork of(const ProgramCall &call) {
+    return {call.kind, call.isAlone, call.work.ops, call.work.gemms, {}, call.received};
+  }
   /// What `write` wrote; none if it is not of that form.
   static std::optional<CallWork> read(const llvm::json::Value &json);
   /// As an object with keys in a fixed order.

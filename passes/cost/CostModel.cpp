@@ -31,6 +31,10 @@ CostModel::CostModel(const Target &target, int threads) : isGpu(target.isGpu()),
   }
   if (target.figures.source == "calibrated") source = CostSource::Calibrated;
   if (target.figures.source == "data sheet") source = CostSource::DataSheet;
+  if (source == CostSource::Assumed) link = isGpu ? "pcie" : "memory";
+  double fastest = 0;
+  for (const auto &[name, bandwidth] : target.figures.linkBandwidths)
+    if (bandwidth > fastest) fastest = bandwidth, link = name;
 }
 
 /// What a run does between two steps, in seconds: it took 8 microseconds, with one loss and rows of two elements.
@@ -104,6 +108,9 @@ double CostModel::defaultOf(StringRef key) const {
     const ComputingOp *op = findComputingOp(key);
     return op && op->isApproximated ? 150e-12 : 20e-12;
   }
+  // What ranks reach through the memory of a machine, or GPUs without a link of their own.
+  if (key.starts_with("link_bandwidth.")) return isGpu ? 25e9 : 5e9;
+  if (key.starts_with("link_latency.")) return isGpu ? 10e-6 : 5e-6;
   bool isTiled = key.starts_with("gemm.tiled.");
   if (key.ends_with(".speed")) return isTiled && isGpu ? 0.5 : 1;
   if (isGpu) return 0;
@@ -211,7 +218,13 @@ double CostModel::memorySeconds(const CallWork &work, int sharing) const {
   return seconds + work.traffic.back() / ofMemory;
 }
 
+double CostModel::exchangeSeconds(int64_t received) const {
+  if (!knowsLinks()) return 0;
+  return get("link_latency." + link) + static_cast<double>(received) / get("link_bandwidth." + link);
+}
+
 double CostModel::secondsOf(const CallWork &work) const {
+  if (work.kind == CallKind::Exchange) return exchangeSeconds(work.received);
   int sharing = work.isAlone ? 1 : threads;
   double seconds = std::hypot(computeSeconds(work, sharing), memorySeconds(work, sharing));
   if (isGpu) seconds = std::max(seconds, get("shortest_kernel"));

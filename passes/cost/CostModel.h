@@ -13,6 +13,9 @@
 // element of c (its sum begins and ends), of b and of a (they are packed and loaded). K, M and N are figures. On a GPU
 // the tiles of c run in waves, as many at a time as there are multiprocessors.
 //
+// An exchange with other ranks takes the latency of the link between them, and the bytes that a rank receives at its
+// bandwidth. The link is the fastest of the description: that between devices of one machine.
+//
 // All figures are those of the device's description (docs/devices.md), by their keys there. What it does not say has a
 // default, and the answer is less certain.
 //
@@ -44,8 +47,10 @@ public:
   /// Whether a line that is written is first read from memory, unless a cache holds it.
   bool readsLinesToWrite() const { return !isGpu; }
 
-  /// Of one call.
+  /// Of one call; of an exchange 0 if no link is described.
   double secondsOf(const CallWork &work) const;
+  /// Whether the times of exchanges are known. Where all figures are assumed, so are those of a link.
+  bool knowsLinks() const { return !link.empty(); }
   /// What contractions of operands of a type reach at most, with all threads, in operations a second.
   double peakRate(ElementType type, bool tf32 = false) const;
 
@@ -71,6 +76,7 @@ private:
   double memorySeconds(const CallWork &work, int sharing) const;
   double opSeconds(const OpCount &count, int sharing) const;
   double gemmSeconds(const MultiplyWork &gemm, CallKind kind, int sharing) const;
+  double exchangeSeconds(int64_t received) const;
   double peakRate(ElementType type, bool tf32, int sharing) const;
   double gemmSecondsOnGpu(const MultiplyWork &gemm, double rate) const;
   std::string rateKey(ElementType type, bool tf32) const;
@@ -81,6 +87,7 @@ private:
   bool isGpu;
   int threads;
   CostSource source = CostSource::Assumed;
+  std::string link; ///< the class of the link between ranks of one machine; empty: not described
   llvm::StringMap<double> figures;
   mutable std::set<std::string> *used = nullptr; ///< takes the keys that are read
 };

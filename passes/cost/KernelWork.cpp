@@ -222,3 +222,8 @@ KernelWork tessera::workOf(ArrayRef<Operation *> ops) {
   sum.ops = listOf(counts);
   return sum;
 }
+
+int64_t tessera::bytesReceived(StartOp start) {
+  int64_t ranks = start.getType().getSize(start.getAlong());
+  return start.getType().getNumBytes() / ranks * (ranks - 1); // one of the parts is this rank's own
+}

@@ -13,8 +13,15 @@ double OpTimes::secondsOf(Operation *op) const {
     for (Operation &inner : repeat.getBlock()) seconds += secondsOf(&inner);
     return seconds * static_cast<double>(repeat.getAxis().getSize());
   }
+  if (auto start = dyn_cast<StartOp>(op)) return secondsOfExchange(start);
   bool isCall = isa<KernelOp, TiledOp, ContractOp>(op) || (isa<ReorderOp>(op) && !isStorageView(op));
   return isCall ? secondsOfCall(op) : 0;
+}
+
+double OpTimes::secondsOfExchange(StartOp start) const {
+  CallWork work;
+  work.kind = CallKind::Exchange, work.received = bytesReceived(start);
+  return model.secondsOf(work);
 }
 
 /// Whether the library computes a contraction.

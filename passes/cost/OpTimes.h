@@ -18,11 +18,13 @@ public:
   /// `threads`: of the program, on a CPU.
   OpTimes(const Target &target, int threads) : target(target), model(target, threads) {}
 
-  /// Seconds of an op of a block after `tile`, of a repeat with all its iterations. Views take none.
+  /// Seconds of an op of a block after `tile`, of a repeat with all its iterations. Views take none; an exchange begins
+  /// and ends at its `tsr.start`.
   double secondsOf(mlir::Operation *op) const;
 
 private:
   double secondsOfCall(mlir::Operation *op) const;
+  double secondsOfExchange(StartOp start) const;
 
   Target target;
   CostModel model;

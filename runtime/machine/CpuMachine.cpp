@@ -67,17 +67,21 @@ struct Table : TsrRuntime {
     failure = failureText;
   }
 
+  void exchange(uint32_t index, const void *sent, void *received) {
+    const ExchangeSpec &exchange = exchanges->at(index);
+    HostCommunicator &group = *groups.at(index);
+    if (exchange.isAllToAll)
+      group.allToAll(exchange.name, sent, received, exchange.bytes);
+    else
+      group.allGather(exchange.name, sent, received, exchange.bytes);
+  }
+
   /// The communicator waits for the other ranks: afterwards the exchange is complete.
   static void runStart(TsrRuntime *self, uint32_t index, const void *sent, void *received) {
     Table &table = of(self);
     if (table.failure) return; // the ranks no longer agree
     try {
-      const ExchangeSpec &exchange = table.exchanges->at(index);
-      HostCommunicator &group = *table.groups.at(index);
-      if (exchange.isAllToAll)
-        group.allToAll(exchange.name, sent, received, exchange.bytes);
-      else
-        group.allGather(exchange.name, sent, received, exchange.bytes);
+      table.timed(Profile::Kind::Exchange, [&] { return index; }, [&] { table.exchange(index, sent, received); });
     } catch (const std::exception &e) {
       table.note("exchange", index, e);
     }
@@ -129,7 +133,7 @@ CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
     fail("only {} of {} threads run; {}", running, pool.count(), threadsAdvice);
   if (options.bind && !pool.bind())
     fail("--bind: {} threads, but this process may use fewer processors; lower --threads", pool.count());
-  arena = std::make_unique<Arena>(manifest.arena.bytes, pool, options.advice);
+  arena = std::make_unique<Arena>(manifest.arena.bytes, pool, options.advice, options.memory);
   prepareGemms();
   prepareScratch();
   prepareExchanges(options.groups);

@@ -22,6 +22,12 @@ std::string formatAxes(const std::vector<AxisSpec> &axes) {
   return text + "]";
 }
 
+int64_t wholeSize(const AxisSpec &axis, const std::vector<DividedAxis> &divided) {
+  for (const DividedAxis &part : divided)
+    if (part.axis == axis.name) return part.whole;
+  return axis.size;
+}
+
 std::vector<AxisSpec> StateEntry::canonicalAxes() const {
   std::vector<AxisSpec> result;
   for (const std::string &name : canonical)
@@ -31,9 +37,7 @@ std::vector<AxisSpec> StateEntry::canonicalAxes() const {
 
 std::vector<AxisSpec> StateEntry::wholeAxes() const {
   std::vector<AxisSpec> result = canonicalAxes();
-  for (AxisSpec &axis : result)
-    for (const DividedAxis &part : divided)
-      if (part.axis == axis.name) axis.size = part.whole;
+  for (AxisSpec &axis : result) axis.size = wholeSize(axis, divided);
   return result;
 }
 
@@ -395,38 +399,16 @@ static ArenaSpec readArena(const Json &json, int64_t threads) {
   return arena;
 }
 
-static RanksSpec readRanks(const Json &json) {
-  RanksSpec ranks;
-  if (!json.contains("mesh")) return ranks;
-  for (const Json &axis : json["mesh"]) {
-    ranks.mesh.push_back({stringAt(axis, "name"), integerAt(axis, "size")});
-    if (ranks.mesh.back().size < 1) fail("{}: mesh axis '{}' has no ranks", where, ranks.mesh.back().name);
-  }
-  for (const Json &entry : member(json, "exchanges", where)) {
-    ExchangeSpec exchange{stringAt(entry, "of"), stringAt(entry, "along"), false, integerAt(entry, "bytes")};
-    std::string kind = stringAt(entry, "kind");
-    if (kind != "all_gather" && kind != "all_to_all") fail("{}: unknown kind of exchange '{}'", where, kind);
-    exchange.isAllToAll = kind == "all_to_all";
-    auto isIts = [&](const MeshAxisSpec &axis) { return axis.name == exchange.along; };
-    if (std::none_of(ranks.mesh.begin(), ranks.mesh.end(), isIts))
-      fail("{}: the mesh has no axis '{}'", where, exchange.along);
-    if (exchange.bytes < 0) fail("{}: exchange of {} bytes", where, exchange.bytes);
-    ranks.exchanges.push_back(std::move(exchange));
-  }
-  return ranks;
-}
-
 /// Checks that parts of the mesh's size cover what is divided.
 static void checkDivided(const std::string &name, const std::vector<DividedAxis> &divided,
                          const std::vector<AxisSpec> &axes, const RanksSpec &ranks) {
   for (const DividedAxis &part : divided) {
-    auto along = std::find_if(ranks.mesh.begin(), ranks.mesh.end(),
-                              [&](const MeshAxisSpec &axis) { return axis.name == part.along; });
-    if (along == ranks.mesh.end()) fail("{}: '{}' is divided along '{}', which the mesh lacks", where, name, part.along);
+    int64_t count = ranks.sizeAlong(part.along);
+    if (count == 0) fail("{}: '{}' is divided along '{}', which the mesh lacks", where, name, part.along);
     auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisSpec &axis) { return axis.name == part.axis; });
-    if (axis->size != (part.whole + along->size - 1) / along->size)
+    if (axis->size != (part.whole + count - 1) / count)
       fail("{}: '{}' has parts of {} of the {} elements of '{}', for {} ranks", where, name, axis->size, part.whole,
-           part.axis, along->size);
+           part.axis, count);
   }
 }
 
@@ -446,13 +428,12 @@ static Manifest readManifest(const Json &json) {
     for (const Json &kernel : json["kernels"]) manifest.kernels.push_back(readKernel(kernel));
   if (json.contains("gemms"))
     for (const Json &gemm : json["gemms"]) manifest.gemms.push_back(readGemm(gemm, manifest.kernels));
-  manifest.target.ranks = readRanks(json);
+  manifest.target.ranks = readRanksSpec(json, where);
   for (const StateEntry &entry : manifest.state)
     checkDivided(entry.path, entry.divided, entry.axes, manifest.target.ranks);
   for (const auto &[name, entry] : manifest.entries)
     for (const auto *values : {&entry.inputs, &entry.outputs})
-      for (const ValueSpec &value : *values)
-        checkDivided(value.name, value.divided, value.axes, manifest.target.ranks);
+      for (const ValueSpec &value : *values) checkDivided(value.name, value.divided, value.axes, manifest.target.ranks);
   if (json.contains("data"))
     for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
   manifest.settings = json.value("settings", Json::object());
@@ -466,6 +447,12 @@ static Manifest readManifest(const Json &json) {
 int64_t Manifest::stateBytes() const {
   int64_t bytes = 0;
   for (const StateEntry &entry : state) bytes += entry.bytes;
+  return bytes;
+}
+
+int64_t Manifest::wholeStateBytes() const {
+  int64_t bytes = 0;
+  for (const StateEntry &entry : state) bytes += entry.wholeBytes();
   return bytes;
 }
 

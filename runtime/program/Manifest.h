@@ -13,6 +13,7 @@
 #include "runtime/program/CallTrace.h"
 #include "runtime/program/GemmSpec.h"
 #include "runtime/program/MemoryPlan.h"
+#include "runtime/program/RanksSpec.h"
 
 #include <map>
 #include <optional>
@@ -30,8 +31,12 @@ struct AxisSpec {
 struct DividedAxis {
   std::string axis, along;
   int64_t whole = 0; ///< elements of all ranks, without padding
+  int64_t blocks = 1;
   bool operator==(const DividedAxis &) const = default;
 };
+
+/// Elements of an axis of a state or a value in the parts of all ranks together, without padding.
+int64_t wholeSize(const AxisSpec &axis, const std::vector<DividedAxis> &divided);
 
 /// The type that manifests call `name`. Throws an Error that starts with `where` if it is unknown.
 ElementType parseElementType(const std::string &name, const std::string &where);
@@ -58,6 +63,7 @@ struct StateEntry {
   std::vector<AxisSpec> wholeAxes() const;
   /// Elements of `wholeAxes`.
   int64_t wholeElements() const;
+  int64_t wholeBytes() const { return wholeElements() * bytesOf(type); }
 };
 
 /// An input or output of an entry function.
@@ -152,26 +158,6 @@ struct KernelSpec {
   Json work;                           ///< for the model of costs; profiles repeat it
 };
 
-/// An axis of the mesh of ranks.
-struct MeshAxisSpec {
-  std::string name;
-  int64_t size = 1;
-};
-
-/// What a rank exchanges with the others along a mesh axis.
-struct ExchangeSpec {
-  std::string name;  ///< of what is sent
-  std::string along; ///< the mesh axis
-  bool isAllToAll = false;
-  int64_t bytes = 0; ///< that go to each rank
-};
-
-/// The ranks that a program is for.
-struct RanksSpec {
-  std::vector<MeshAxisSpec> mesh; ///< outermost axis first; empty: one rank
-  std::vector<ExchangeSpec> exchanges;
-};
-
 /// The device that a program was compiled for.
 struct TargetSpec {
   std::string march;
@@ -248,7 +234,10 @@ struct Manifest {
   const EntryFunction &entry(const std::string &name) const;
   bool isForGpu() const { return !target.architectures.empty(); }
   bool hasEntry(const std::string &name) const { return entries.count(name) != 0; }
+  /// Of one rank.
   int64_t stateBytes() const;
+  /// Of all ranks together, as files have it: without copies and padding.
+  int64_t wholeStateBytes() const;
   /// Elements of all parameters, those of other ranks included.
   int64_t parameters() const;
   /// The state entry with that path, or null.

@@ -41,11 +41,21 @@ static void describeContraction(const GemmSpec &gemm, Json &row) {
   row["flops"] = work.flops, row["read"] = work.read, row["written"] = work.written;
 }
 
+/// A rank sends as many bytes as it receives.
+static Json describeExchange(const ExchangeSpec &exchange, const RanksSpec &ranks) {
+  int64_t received = ranks.received(exchange);
+  return {{"kind", "exchange"},  {"name", fmt::format("{} along {}", exchange.kind(), exchange.along)},
+          {"of", exchange.name}, {"at", exchange.line},
+          {"flops", 0},          {"read", received},
+          {"written", received}, {"received", received}};
+}
+
 /// Of one call, as the program's manifest says; none if nothing is known of the device's speed.
 static std::optional<double> predictedSeconds(const Manifest &manifest, Profile::Kind kind, int64_t which) {
   if (manifest.predicted.isAssumed()) return std::nullopt;
   if (kind == Profile::Kind::Kernel) return manifest.kernels.at(which).seconds;
   if (kind == Profile::Kind::Contraction) return manifest.gemms.at(which).seconds;
+  if (kind == Profile::Kind::Exchange) return manifest.target.ranks.exchanges.at(which).seconds;
   return std::nullopt;
 }
 
@@ -72,6 +82,9 @@ Json Profile::describe(const Manifest &manifest) const {
       break;
     case Kind::Zero:
       json = {{"kind", "zero"}, {"name", "zero"}, {"flops", 0}, {"read", 0}, {"written", which}};
+      break;
+    case Kind::Exchange:
+      json = describeExchange(manifest.target.ranks.exchanges.at(which), manifest.target.ranks);
       break;
     }
     if (std::optional<double> one = predictedSeconds(manifest, kind, which))

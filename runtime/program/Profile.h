@@ -1,8 +1,8 @@
 //===- Profile.h - the time of each kernel and library call ---------------===//
 //
 // Compiled code reaches the runtime through one table of functions, which time their calls while there is a profile.
-// The times of a step are summed for each kernel, contraction and copy, and written with the work that the manifest
-// states, for comparison with the machine's peak rates.
+// The times of a step are summed for each kernel, contraction, copy and exchange, and written with the work that the
+// manifest states, for comparison with the machine's peak rates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +19,15 @@ namespace tessera::runtime {
 
 class Profile {
 public:
-  enum class Kind { Kernel, Contraction, Copy, Zero };
+  enum class Kind { Kernel, Contraction, Copy, Zero, Exchange };
 
   using Clock = std::chrono::steady_clock;
 
   /// From here on calls belong to a step. Others, those of an evaluation, do not count.
   void beginStep() { isInStep = true; }
 
-  /// Adds a call. `which`: the index in the manifest's list of kernels or contractions, or the bytes of a copy.
+  /// Adds a call. `which`: the index in the manifest's list of kernels, contractions or exchanges, or the bytes of a
+  /// copy.
   void add(Kind kind, int64_t which, Clock::duration time);
 
   /// A contraction of the manifest is computed as another one, and the rest by a kernel.

@@ -173,7 +173,7 @@ std::string memoryAdvice(const Manifest &manifest, int64_t available) {
 }
 
 DiskNeeds checkpointNeeds(const Manifest &manifest) {
-  DiskNeeds needs{manifest.stateBytes(), 0};
+  DiskNeeds needs{manifest.wholeStateBytes(), 0};
   const Json save = manifest.settings.is_object() ? manifest.settings.value("save", Json::object()) : Json::object();
   int64_t kept = save.is_object() ? save.value("keep", int64_t(0)) : 0;
   bool savesBest = save.is_object() && !save.value("best", std::string()).empty();

@@ -8,14 +8,15 @@
 namespace tessera::runtime {
 
 namespace {
-/// All calls of one kernel, contraction or kind of copy in a step.
+/// All calls of one kernel, contraction, exchange or kind of copy in a step.
 struct ProfileRow {
   std::string name, of, line;
   int64_t calls = 0;
   double seconds = 0;
   std::optional<double> predicted; ///< seconds
-  double flops = 0, bytes = 0;     ///< of all calls
+  double flops = 0, bytes = 0;     ///< of all calls; of exchanges the bytes that a rank receives
   bool contracts = false;          ///< the operations are multiply-adds
+  bool isExchange = false;         ///< with other ranks
   std::string type = "f32";        ///< of the operands of multiply-adds; another one if any are of another one
 };
 } // namespace
@@ -46,6 +47,8 @@ static ProfileRow readRow(const Json &json) {
   if (json.contains("predicted")) row.predicted = json["predicted"].get<double>();
   row.flops = json.at("flops").get<double>() * static_cast<double>(row.calls);
   row.bytes = (json.at("read").get<double>() + json.at("written").get<double>()) * static_cast<double>(row.calls);
+  row.isExchange = kind == "exchange";
+  if (row.isExchange) row.bytes = json.at("received").get<double>() * static_cast<double>(row.calls);
   row.contracts = kind == "contraction" || json.value("contracts", false);
   row.type = operandType(json);
   if (row.of.empty()) row.of = kind == "contraction" ? "contraction" : "";
@@ -72,9 +75,10 @@ static MachineLimits reached(MachineLimits limits, const std::vector<ProfileRow>
 }
 
 /// The least time that the row takes at the machine's rates, as a share of its time, or what these rates do not bound:
-/// bytes that a cache delivers, multiply-adds of another type, and what is too short to be timed. Operations other than
-/// multiply-adds (exp, tanh) count only by their bytes.
+/// bytes that a cache delivers or that ranks exchange, multiply-adds of another type, and what is too short to be timed.
+/// Operations other than multiply-adds (exp, tanh) count only by their bytes.
 static std::string limitOf(const ProfileRow &row, const MachineLimits &limits) {
+  if (row.isExchange) return "link";
   double computing = row.flops / limits.flops, moving = row.bytes / limits.copyBytes;
   if (row.contracts && !isOfMeasuredRate(row)) return row.type;
   bool isCached = moving > row.seconds;

@@ -235,6 +235,18 @@ static WorkFacts workOf(const GemmSpec &gemm, const Json &json) {
   return work;
 }
 
+/// One call of an exchange; its bytes are those that a rank receives.
+static WorkFacts workOf(const ExchangeSpec &exchange, const RanksSpec &ranks) {
+  WorkFacts work;
+  work.name = exchange.name;
+  work.line = exchange.line;
+  work.makers = {fmt::format("{} along {}", exchange.kind(), exchange.along)};
+  work.flops = 0;
+  work.bytes = static_cast<double>(ranks.received(exchange));
+  work.seconds = exchange.seconds;
+  return work;
+}
+
 static void readWork(const Manifest &manifest, const Json &json, ProgramFacts &facts) {
   WorkList work;
   for (size_t i = 0; i < manifest.kernels.size(); ++i) {
@@ -249,6 +261,9 @@ static void readWork(const Manifest &manifest, const Json &json, ProgramFacts &f
     else
       work.add(perCall, stepEntry, std::nullopt);
   }
+  for (const ExchangeSpec &exchange : manifest.target.ranks.exchanges)
+    for (const auto &[entry, calls] : exchange.calls)
+      work.add(workOf(exchange, manifest.target.ranks), entry, static_cast<double>(calls));
   facts.work = work.take();
 }
 
@@ -270,14 +285,18 @@ static void addDecisions(const std::string &name, const Json &json, ProgramFacts
   }
 }
 
-static std::string typeOf(const std::vector<AxisSpec> &axes, ElementType type) {
-  return formatAxes(axes) + " " + elementTypeName(type);
+/// "[batch: 4, ff: 192] f32, batch of 8 along data": of a rank, with what its parts are of.
+static std::string typeOf(const std::vector<AxisSpec> &axes, ElementType type,
+                          const std::vector<DividedAxis> &divided) {
+  std::string text = formatAxes(axes) + " " + elementTypeName(type);
+  for (const DividedAxis &part : divided) text += fmt::format(", {} of {} along {}", part.axis, part.whole, part.along);
+  return text;
 }
 
 static void addValues(const std::string &entry, const std::vector<ValueSpec> &values, ProgramFacts &facts) {
   for (const ValueSpec &value : values) {
     std::string role = value.role == value.name ? "" : value.role + " ";
-    facts.decisions.push_back({entry + ": " + role + value.name, typeOf(value.axes, value.type)});
+    facts.decisions.push_back({entry + ": " + role + value.name, typeOf(value.axes, value.type, value.divided)});
   }
 }
 
@@ -294,7 +313,7 @@ static void addLoops(const Json &timeline, ProgramFacts &facts) {
 
 static void readDecisions(const Manifest &manifest, const Json &json, ProgramFacts &facts) {
   facts.decisions = {{"model", manifest.model}, {"compiler", manifest.compiler}};
-  for (const char *key : {"target", "settings", "data"})
+  for (const char *key : {"target", "mesh", "settings", "data"})
     if (json.contains(key)) addDecisions(key, json[key], facts);
   if (const Json &timelines = partAt(partAt(json, "plan", noMembers), "timelines", noMembers);
       timelines.contains(stepEntry))
@@ -304,7 +323,7 @@ static void readDecisions(const Manifest &manifest, const Json &json, ProgramFac
     addValues(name, entry.outputs, facts);
   }
   for (const StateEntry &entry : manifest.state)
-    facts.decisions.push_back({entry.kind + " " + entry.path, typeOf(entry.axes, entry.type)});
+    facts.decisions.push_back({entry.kind + " " + entry.path, typeOf(entry.axes, entry.type, entry.divided)});
 }
 
 //===----------------------------------------------------------------------===//

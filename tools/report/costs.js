@@ -12,7 +12,7 @@ const columns = [
   {key: 'flops', title: 'flops', number: formatCount,
    meaning: 'floating-point operations of all calls: two for a multiply-add, one for another op and element'},
   {key: 'bytes', title: 'read + written', number: formatBytes,
-   meaning: 'bytes of operands and results of all calls, wherever they are'},
+   meaning: 'bytes of operands and results of all calls, wherever they are; of exchanges, those that a rank receives'},
   {key: 'calls', title: 'calls', number: (calls) => String(calls), meaning: 'in one call of the entry function'},
 ];
 
@@ -136,7 +136,7 @@ function headRow() {
 
 function footRow(rows) {
   const all = {...totals(rows), part: sum(rows.map(({part}) => part || 0))};
-  return element('tr', {}, element('th', {colSpan: 3}, `sum of ${rows.length} kernels and contractions`),
+  return element('tr', {}, element('th', {colSpan: 3}, `sum of ${rows.length} rows`),
                  columns.filter(({number}) => number).map((column) => cell(all, column)));
 }
 

@@ -23,12 +23,13 @@ function fitCard() {
               `${formatBytes(plan.needed)} of ${formatBytes(plan.device.memory)}, ${plan.device.name}`);
 }
 
-/** Tokens of one call of an entry function, or rows where data are no tokens; null without data. */
+/** Tokens of one call of an entry function on all ranks, or rows where data are no tokens; null without data. */
 function workOf(entry) {
   const inputs = manifest.entries[entry].inputs.filter(({role, axes}) => role === 'data' && axes.length > 0);
-  const works = inputs.map(({data: name, axes}) => {
+  const works = inputs.map(({data: name, axes, divided}) => {
     const {seq} = manifest.data.find((data) => data.name === name);
-    return seq ? {count: axes[0][1] * seq[1], unit: 'tokens'} : {count: axes[0][1], unit: 'rows'};
+    const rows = wholeSize(axes[0], divided);
+    return seq ? {count: rows * seq[1], unit: 'tokens'} : {count: rows, unit: 'rows'};
   });
   return works.find(({unit}) => unit === 'tokens') || works[0] || null;
 }
@@ -124,6 +125,7 @@ if (manifest) {
   showChoice(section('choice'));
   showMemory(section('memory'));
   showPlans(section('plans'));
+  showRanks(section('ranks'));
   showCosts(section('costs'));
   showModel(section('model'));
 }

@@ -202,13 +202,22 @@ function copyRows(entry) {
       });
 }
 
-/** What an entry function calls: one row for each kernel and contraction, with the sums over its calls. */
+/** What ranks exchange: `bytes` go to each of the others. */
+function exchangeRows(entry) {
+  const ranks = new Map((manifest.mesh || []).map(({name, size}) => [name, size]));
+  return (manifest.exchanges || []).map((exchange) => callRow(
+      entry, exchange, exchange.of, `${exchange.kind} along ${exchange.along}`,
+      {flops: 0, bytes: (ranks.get(exchange.along) - 1) * exchange.bytes}));
+}
+
+/** What an entry function calls: one row for each kernel, contraction and exchange, with the sums over its calls. */
 function costRows(entry) {
   const kernels = manifest.kernels.map((kernel) => callRow(
       entry, kernel, kernel.of, kernel.name, {flops: kernel.flops, bytes: kernel.read + kernel.written}));
   const gemms = manifest.gemms.map((gemm) => callRow(entry, gemm, gemm.name, gemm.implementation || 'GEMM',
                                                      gemmWork(gemm)));
-  return [...kernels, ...gemms].filter(({calls}) => calls === undefined || calls > 0).concat(copyRows(entry));
+  return [...kernels, ...gemms, ...exchangeRows(entry)].filter(({calls}) => calls === undefined || calls > 0)
+      .concat(copyRows(entry));
 }
 
 /** The sums of rows: of those that are known, undefined if none is. */

@@ -35,14 +35,16 @@ CallWork sample() {
 }
 
 TEST(CallWork, ReadsWhatItWrites) {
-  for (CallKind kind : {CallKind::Kernel, CallKind::Gemm, CallKind::Copy}) {
+  for (CallKind kind : {CallKind::Kernel, CallKind::Gemm, CallKind::Copy, CallKind::Exchange}) {
     CallWork work = sample();
     work.kind = kind;
+    if (kind == CallKind::Exchange) work.received = int64_t(5) << 40;
     std::string text = textOf(work);
     std::optional<CallWork> read = parse(text);
     ASSERT_TRUE(read) << text;
     EXPECT_EQ(textOf(*read), text);
     EXPECT_EQ(read->kind, kind);
+    EXPECT_EQ(read->received, work.received);
     EXPECT_EQ(read->gemms[0].tf32, true);
     EXPECT_EQ(read->gemms[1].isTiled, true);
     EXPECT_EQ(read->gemms[1].count, 0.53125);
@@ -77,6 +79,8 @@ TEST(CallWork, RefusesOtherJson) {
       R"({"kind": "kernel", "ops": {}, "multiplies": [], "traffic": [1e30]})",
       R"({"kind": "kernel", "ops": {}, "multiplies": [], "traffic": [null]})",
       R"({"kind": "kernel", "ops": {}, "multiplies": []})",
+      R"({"kind": "exchange", "ops": {}, "multiplies": [], "traffic": []})",
+      R"({"kind": "exchange", "ops": {}, "multiplies": [], "traffic": [], "received": -1})",
   };
   for (const char *text : texts) EXPECT_FALSE(parse(text)) << text;
   auto withGemm = [](const char *type, const char *count, const char *m) {

@@ -37,6 +37,12 @@ CallWork elementWork(const char *op, int64_t elements, llvm::SmallVector<double,
   return work;
 }
 
+CallWork exchangeWork(int64_t received) {
+  CallWork work;
+  work.kind = CallKind::Exchange, work.received = received;
+  return work;
+}
+
 /// Calls of all kinds: small and large, bound by arithmetic and by memory.
 std::vector<CallWork> manyWorks(size_t levels) {
   std::vector<CallWork> works;
@@ -55,6 +61,8 @@ std::vector<CallWork> manyWorks(size_t levels) {
   copy.kind = CallKind::Copy;
   copy.traffic.assign(levels, 1e7);
   works.push_back(copy);
+  works.push_back(exchangeWork(1 << 20));
+  works.back().traffic.assign(levels, 0.0);
   return works;
 }
 
@@ -136,6 +144,26 @@ TEST(CostModel, SumsOfL2CachesMayExceedAnL3Cache) {
 //===----------------------------------------------------------------------===//
 // Times
 //===----------------------------------------------------------------------===//
+
+/// Devices of one machine are connected by the fastest link that is described.
+TEST(CostModel, ExchangesTakeTheLatencyAndTheBandwidthOfTheLink) {
+  Target target = *Target::named("h100"); // nvlink 450 GB/s, pcie 64 GB/s
+  target.figures.linkLatencies["nvlink"] = 2e-6;
+  CostModel model(target, 1);
+  EXPECT_TRUE(model.knowsLinks());
+  EXPECT_DOUBLE_EQ(model.secondsOf(exchangeWork(900'000'000)), 2e-6 + 2e-3);
+  target.figures.linkBandwidths.erase("nvlink");
+  target.figures.linkLatencies["pcie"] = 0;
+  EXPECT_DOUBLE_EQ(CostModel(target, 1).secondsOf(exchangeWork(64'000'000)), 1e-3);
+}
+
+TEST(CostModel, ExchangesTakeNoTimeIfOnlyTheirLinkIsUnknown) {
+  Target calibrated = cpu();
+  calibrated.figures.source = "calibrated";
+  EXPECT_FALSE(CostModel(calibrated, 4).knowsLinks());
+  EXPECT_EQ(CostModel(calibrated, 4).secondsOf(exchangeWork(1 << 30)), 0);
+  EXPECT_TRUE(CostModel(cpu(), 4).knowsLinks()) << "where all is assumed";
+}
 
 TEST(CostModel, MoreWorkTakesLonger) {
   for (const Target &target : {cpu(), *Target::named("x86"), *Target::named("h100")}) {

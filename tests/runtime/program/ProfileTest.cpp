@@ -48,4 +48,25 @@ TEST(Profile, ContractionsAreThoseThatRan) {
   EXPECT_EQ(profile.describe(manifest)["rows"][0]["written"], 4 * 16 * 4);
 }
 
+/// Of an exchange the bytes are those that a rank receives, and sends: from and to each of the others.
+TEST(Profile, ExchangesHaveTheirBytes) {
+  Manifest manifest;
+  manifest.predicted.source = "calibrated";
+  manifest.target.ranks = {{{"data", 4}}, {{"w", "data", false, 8}, {"gradient of w", "data", true, 100, "m.tsr:3:9"}}};
+  manifest.target.ranks.exchanges[1].seconds = 0.25;
+  Profile profile;
+  profile.beginStep();
+  for (int call = 0; call < 2; ++call) profile.add(Profile::Kind::Exchange, 1, std::chrono::milliseconds(3));
+  profile.endStep(std::chrono::milliseconds(10));
+  Json rows = profile.describe(manifest)["rows"];
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["kind"], "exchange");
+  EXPECT_EQ(rows[0]["name"], "all_to_all along data");
+  EXPECT_EQ(rows[0]["of"], "gradient of w");
+  EXPECT_EQ(rows[0]["at"], "m.tsr:3:9");
+  EXPECT_EQ(rows[0]["calls"], 2);
+  EXPECT_EQ(rows[0]["predicted"], 0.5);
+  for (const char *key : {"received", "read", "written"}) EXPECT_EQ(rows[0][key], 300) << key;
+}
+
 } // namespace

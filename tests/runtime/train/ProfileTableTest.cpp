@@ -67,6 +67,16 @@ TEST(ProfileTable, TheFastestRowRaisesTheRate) {
   EXPECT_NE(table.find("     50%  slow"), std::string::npos) << table;
 }
 
+/// The rate of an exchange is that of what a rank receives, and neither arithmetic nor memory bounds it.
+TEST(ProfileTable, ExchangesHaveTheRateOfTheirLink) {
+  Json profile = Json::parse(R"({"model": "m", "steps": 2, "seconds": 0.01, "rows": [
+    {"kind": "exchange", "name": "all_to_all along data", "of": "gradient of w", "at": "m.tsr:3:9", "flops": 0,
+     "read": 3000000, "written": 3000000, "received": 3000000, "calls": 2, "seconds": 0.004}]})");
+  std::string table = profileTable(profile, MachineLimits{100e9, 10e9});
+  EXPECT_NE(table.find("0     1.5    link  all_to_all along data: gradient of w, m.tsr:3:9"), std::string::npos)
+      << table;
+}
+
 TEST(ProfileTable, FilesMayHaveSpacesInTheirNames) {
   Json profile = Json::parse(R"({"model": "m", "steps": 2, "seconds": 0.01, "rows": [
     {"kind": "kernel", "name": "a", "at": "my and your model.tsr:3:5", "flops": 1, "read": 1, "written": 1, "calls": 1,

@@ -1,0 +1,52 @@
+//===- RanksSpec.cpp - the ranks that a program is for --------------------===//
+
+#include "runtime/program/RanksSpec.h"
+
+namespace tessera::runtime {
+
+int64_t RanksSpec::sizeAlong(const std::string &axis) const {
+  for (const MeshAxisSpec &own : mesh)
+    if (own.name == axis) return own.size;
+  return 0;
+}
+
+int64_t RanksSpec::count() const {
+  int64_t ranks = 1;
+  for (const MeshAxisSpec &axis : mesh) ranks *= axis.size;
+  return ranks;
+}
+
+static MeshAxisSpec readMeshAxis(const Json &json, const std::string &where) {
+  MeshAxisSpec axis{asString(member(json, "name", where), where), asInteger(member(json, "size", where), where)};
+  if (axis.size < 1) fail("{}: mesh axis '{}' has no ranks", where, axis.name);
+  return axis;
+}
+
+static ExchangeSpec readExchange(const Json &json, const RanksSpec &ranks, const std::string &where) {
+  ExchangeSpec exchange{asString(member(json, "of", where), where), asString(member(json, "along", where), where),
+                        false, asInteger(member(json, "bytes", where), where)};
+  std::string kind = asString(member(json, "kind", where), where);
+  if (kind != "all_gather" && kind != "all_to_all") fail("{}: unknown kind of exchange '{}'", where, kind);
+  exchange.isAllToAll = kind == "all_to_all";
+  if (ranks.sizeAlong(exchange.along) == 0) fail("{}: the mesh has no axis '{}'", where, exchange.along);
+  if (exchange.bytes < 0) fail("{}: exchange of {} bytes", where, exchange.bytes);
+  if (json.contains("at")) exchange.line = asString(json["at"], where);
+  if (json.contains("calls"))
+    for (const auto &[entry, count] : json["calls"].items()) exchange.calls[entry] = asInteger(count, where);
+  if (json.contains("seconds")) {
+    exchange.seconds = json["seconds"].get<double>();
+    if (!(*exchange.seconds >= 0)) fail("{}: an exchange takes {} seconds", where, *exchange.seconds);
+  }
+  return exchange;
+}
+
+RanksSpec readRanksSpec(const Json &json, const std::string &where) {
+  RanksSpec ranks;
+  if (!json.contains("mesh")) return ranks;
+  for (const Json &axis : json["mesh"]) ranks.mesh.push_back(readMeshAxis(axis, where));
+  for (const Json &entry : member(json, "exchanges", where))
+    ranks.exchanges.push_back(readExchange(entry, ranks, where));
+  return ranks;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,79 @@
+// What a manifest says about the ranks of a program.
+
+#include "runtime/base/Error.h"
+#include "runtime/program/Manifest.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera::runtime;
+
+namespace {
+
+Manifest withRanks(const std::string &keys) {
+  return parseManifest(R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256},
+                           "entries": {}, "state": [{"path": "w", "kind": "weight", "type": "f32",
+                             "axes": [["embed", 3], ["ff", 4]], "canonical": ["ff", "embed"], "offset": 0, "bytes": 48,
+                             "divided": {"embed": {"along": "tensor", "whole": 5}}}], )" +
+                       keys + "}");
+}
+
+std::string errorOf(const std::string &keys) {
+  try {
+    withRanks(keys);
+  } catch (const Error &e) {
+    return e.what();
+  }
+  return "";
+}
+
+const std::string mesh = R"("mesh": [{"name": "data", "size": 4}, {"name": "tensor", "size": 2}])";
+
+std::string withExchange(const std::string &exchange) { return mesh + R"(, "exchanges": [)" + exchange + "]"; }
+
+TEST(RanksSpec, ReadsTheMeshAndExchanges) {
+  Manifest manifest = withRanks(withExchange(
+      R"({"of": "gradient of w", "at": "m.tsr:3:9", "kind": "all_to_all", "along": "data", "bytes": 100,
+          "calls": {"step": 12, "evaluate": 1}, "passes": {"backward": 12}, "seconds": 0.25},
+         {"of": "w", "kind": "all_gather", "along": "tensor", "bytes": 7})"));
+  const RanksSpec &ranks = manifest.target.ranks;
+  EXPECT_EQ(ranks.count(), 8);
+  EXPECT_EQ(ranks.sizeAlong("tensor"), 2);
+  EXPECT_EQ(ranks.sizeAlong("pipe"), 0);
+  ASSERT_EQ(ranks.exchanges.size(), 2u);
+  const ExchangeSpec &first = ranks.exchanges[0], &second = ranks.exchanges[1];
+  EXPECT_EQ(first.name, "gradient of w");
+  EXPECT_EQ(first.line, "m.tsr:3:9");
+  EXPECT_STREQ(first.kind(), "all_to_all");
+  EXPECT_EQ(first.callsIn("step"), 12);
+  EXPECT_EQ(first.callsIn("init"), 0);
+  EXPECT_EQ(first.seconds, 0.25);
+  EXPECT_EQ(ranks.received(first), 300) << "from each of the other three";
+  EXPECT_STREQ(second.kind(), "all_gather");
+  EXPECT_EQ(second.line, "");
+  EXPECT_FALSE(second.seconds);
+  EXPECT_EQ(ranks.received(second), 7);
+}
+
+TEST(RanksSpec, WholeStatesHaveNoPadding) {
+  StateEntry entry = withRanks(withExchange("")).state.front();
+  EXPECT_EQ(formatAxes(entry.wholeAxes()), "[ff: 4, embed: 5]");
+  EXPECT_EQ(entry.wholeBytes(), 80);
+}
+
+TEST(RanksSpec, RefusesWhatIsNoExchange) {
+  auto exchange = [](const std::string &kind, const std::string &along, const std::string &more) {
+    return withExchange(R"({"of": "w", "kind": ")" + kind + R"(", "along": ")" + along + "\", " + more + "}");
+  };
+  EXPECT_EQ(errorOf(exchange("all_gather", "data", "\"bytes\": 0")), "");
+  EXPECT_EQ(errorOf(exchange("all_reduce", "data", "\"bytes\": 0")), "manifest: unknown kind of exchange 'all_reduce'");
+  EXPECT_EQ(errorOf(exchange("all_gather", "pipe", "\"bytes\": 0")), "manifest: the mesh has no axis 'pipe'");
+  EXPECT_EQ(errorOf(exchange("all_gather", "data", "\"bytes\": -1")), "manifest: exchange of -1 bytes");
+  EXPECT_EQ(errorOf(exchange("all_gather", "data", "\"bytes\": 0, \"seconds\": -1")),
+            "manifest: an exchange takes -1 seconds");
+  EXPECT_NE(errorOf(exchange("all_gather", "data", "\"bytes\": 0, \"calls\": {\"step\": \"often\"}")), "");
+  EXPECT_EQ(errorOf(mesh), "manifest: missing key 'exchanges'");
+  EXPECT_EQ(errorOf(R"("mesh": [{"name": "tensor", "size": 0}], "exchanges": [])"),
+            "manifest: mesh axis 'tensor' has no ranks");
+}
+
+} // namespace

@@ -1,0 +1,180 @@
+//===- PlannedRanks.cpp - what ranks share and exchange, for a person -----===//
+
+#include "tools/PlannedRanks.h"
+#include "runtime/base/Quantities.h"
+#include "runtime/machine/MachineMemory.h"
+#include <algorithm>
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+/// Of the exchanges as text; JSON has all.
+static constexpr size_t mostListed = 15;
+/// Exchanges below this share of the bytes of a step are added up in one row.
+static constexpr double leastShare = 0.01;
+
+PlannedRanks::PlannedRanks(const Manifest &manifest) : manifest(manifest), ranks(manifest.target.ranks) {
+  for (const ExchangeSpec &exchange : ranks.exchanges)
+    if (exchange.callsIn("step") > 0) addExchange(exchange);
+  std::stable_sort(rows.begin(), rows.end(), [](const Row &a, const Row &b) { return a.bytes > b.bytes; });
+}
+
+void PlannedRanks::addExchange(const ExchangeSpec &exchange) {
+  int64_t calls = exchange.callsIn("step");
+  Row own{&exchange, calls, calls * ranks.received(exchange)};
+  if (exchange.seconds) own.seconds = static_cast<double>(calls) * *exchange.seconds;
+  auto found = std::find_if(rows.begin(), rows.end(), [&](const Row &row) {
+    const ExchangeSpec &first = *row.first;
+    return first.name == exchange.name && first.line == exchange.line && first.along == exchange.along &&
+           first.isAllToAll == exchange.isAllToAll;
+  });
+  if (found == rows.end()) return rows.push_back(own);
+  found->calls += own.calls, found->bytes += own.bytes;
+  if (found->seconds) found->seconds = own.seconds ? std::optional(*found->seconds + *own.seconds) : std::nullopt;
+}
+
+std::optional<double> PlannedRanks::exchangeSeconds() const {
+  double seconds = 0;
+  for (const Row &row : rows) {
+    if (!row.seconds) return std::nullopt;
+    seconds += *row.seconds;
+  }
+  return rows.empty() ? std::nullopt : std::optional(seconds);
+}
+
+int64_t PlannedRanks::callsAlong(const std::string &axis, bool isAllToAll) const {
+  int64_t calls = 0;
+  for (const Row &row : rows)
+    if (row.first->along == axis && row.first->isAllToAll == isAllToAll) calls += row.calls;
+  return calls;
+}
+
+int64_t PlannedRanks::bytesAlong(const std::string &axis) const {
+  int64_t bytes = 0;
+  for (const Row &row : rows)
+    if (row.first->along == axis) bytes += row.bytes;
+  return bytes;
+}
+
+std::vector<PlannedRanks::StateKind> PlannedRanks::stateKinds() const {
+  std::vector<StateKind> kinds;
+  for (const StateEntry &entry : manifest.state) {
+    auto found =
+        std::find_if(kinds.begin(), kinds.end(), [&](const StateKind &kind) { return kind.name == entry.kind; });
+    StateKind &kind = found == kinds.end() ? kinds.emplace_back(StateKind{entry.kind}) : *found;
+    ++kind.count;
+    kind.rankBytes += entry.bytes, kind.wholeBytes += entry.wholeBytes();
+    for (const MeshAxisSpec &axis : ranks.mesh)
+      kind.divided[axis.name] += std::any_of(entry.divided.begin(), entry.divided.end(),
+                                             [&](const DividedAxis &part) { return part.along == axis.name; });
+  }
+  return kinds;
+}
+
+//===----------------------------------------------------------------------===//
+// As text
+//===----------------------------------------------------------------------===//
+
+std::string PlannedRanks::whose() const {
+  return ranks.mesh.empty() ? "" : fmt::format("; of one of {} rank{}", ranks.count(), ranks.count() == 1 ? "" : "s");
+}
+
+/// "6 all_to_all".
+static std::string countOf(int64_t calls, const char *kind) { return fmt::format("{} {}", calls, kind); }
+
+std::string PlannedRanks::describeAxes() const {
+  std::string mesh, text;
+  for (const MeshAxisSpec &axis : ranks.mesh) {
+    mesh += fmt::format("{}{}={}", mesh.empty() ? "" : ", ", axis.name, axis.size);
+    text += fmt::format("  {:<28} {:>12}  {}, {}\n", "received along " + axis.name, formatBytes(bytesAlong(axis.name)),
+                        countOf(callsAlong(axis.name, true), "all_to_all"),
+                        countOf(callsAlong(axis.name, false), "all_gather"));
+  }
+  return fmt::format("ranks       mesh {}: {} rank{}; memory is that of one rank, exchanges are those of a step\n{}",
+                     mesh, ranks.count(), ranks.count() == 1 ? "" : "s", text);
+}
+
+std::string PlannedRanks::describeState() const {
+  std::string text =
+      fmt::format("state of ranks\n  {:<10} {:>12}  {:>12}  {:>14}\n", "kind", "a rank", "all ranks", "without copies");
+  for (const StateKind &kind : stateKinds()) {
+    std::string divided;
+    for (const MeshAxisSpec &axis : ranks.mesh)
+      if (int64_t count = kind.divided.at(axis.name); count > 0)
+        divided +=
+            fmt::format("{}{} of {} along {}", divided.empty() ? "  divided: " : ", ", count, kind.count, axis.name);
+    text += fmt::format("  {:<10} {:>12}  {:>12}  {:>14}{}\n", kind.name, formatBytes(kind.rankBytes),
+                        formatBytes(ranks.count() * kind.rankBytes), formatBytes(kind.wholeBytes), divided);
+  }
+  return text;
+}
+
+/// "  1.0 MiB  x 12  1.2 ms  all_to_all along data: gradient of h.mlp.up, gpt.tsr:33:21".
+std::string PlannedRanks::describe(const Row &row) const {
+  const ExchangeSpec &first = *row.first;
+  bool isTimed = row.seconds && !manifest.predicted.isAssumed();
+  return fmt::format("  {:>14}  {:>8}  {:>9}  {} along {}: {}{}{}\n", formatBytes(row.bytes),
+                     fmt::format("x {}", row.calls), isTimed ? formatSeconds(*row.seconds) : "", first.kind(),
+                     first.along, first.name, first.line.empty() ? "" : ", ", first.line);
+}
+
+std::string PlannedRanks::describeExchanges() const {
+  if (rows.empty()) return "exchanges of a step: none\n";
+  int64_t whole = 0;
+  for (const Row &row : rows) whole += row.bytes;
+  std::string text = "exchanges of a step, by the bytes that a rank receives\n";
+  size_t listed = 0;
+  auto isLarge = [&](const Row &row) { return double(row.bytes) >= leastShare * double(whole); };
+  while (listed < rows.size() && listed < mostListed && isLarge(rows[listed])) text += describe(rows[listed++]);
+  if (listed + 1 == rows.size()) return text + describe(rows[listed]); // a sum of one takes a row, too
+  int64_t bytes = 0, calls = 0;
+  for (size_t i = listed; i < rows.size(); ++i) bytes += rows[i].bytes, calls += rows[i].calls;
+  if (calls == 0) return text;
+  return text + fmt::format("  {:>14}  {:>8}  {:>9}  of {} more\n", formatBytes(bytes), fmt::format("x {}", calls), "",
+                            rows.size() - listed);
+}
+
+std::string PlannedRanks::describe() const {
+  return ranks.mesh.empty() ? "" : describeAxes() + describeState() + describeExchanges();
+}
+
+//===----------------------------------------------------------------------===//
+// As JSON
+//===----------------------------------------------------------------------===//
+
+Json PlannedRanks::stateAsJson() const {
+  Json list = Json::array();
+  for (const StateKind &kind : stateKinds())
+    list.push_back({{"kind", kind.name},
+                    {"count", kind.count},
+                    {"rank", kind.rankBytes},
+                    {"all", ranks.count() * kind.rankBytes},
+                    {"whole", kind.wholeBytes},
+                    {"divided", kind.divided}});
+  return list;
+}
+
+Json PlannedRanks::asJson() const {
+  if (ranks.mesh.empty()) return nullptr;
+  Json mesh = Json::array(), exchanges = Json::array();
+  for (const MeshAxisSpec &axis : ranks.mesh)
+    mesh.push_back({{"name", axis.name},
+                    {"size", axis.size},
+                    {"received", bytesAlong(axis.name)},
+                    {"all_to_all", callsAlong(axis.name, true)},
+                    {"all_gather", callsAlong(axis.name, false)}});
+  for (const Row &row : rows)
+    exchanges.push_back({{"of", row.first->name},
+                         {"at", row.first->line},
+                         {"kind", row.first->kind()},
+                         {"along", row.first->along},
+                         {"calls", row.calls},
+                         {"received", row.bytes},
+                         {"seconds", row.seconds ? Json(*row.seconds) : Json(nullptr)}});
+  std::optional<double> seconds = exchangeSeconds();
+  return {{"count", ranks.count()},
+          {"mesh", std::move(mesh)},
+          {"state", stateAsJson()},
+          {"exchanges", std::move(exchanges)},
+          {"seconds", seconds ? Json(*seconds) : Json(nullptr)}};
+}

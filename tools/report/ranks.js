@@ -1,0 +1,74 @@
+// ranks.js - the mesh of ranks: what each rank has of the state, and what ranks exchange in a step.
+'use strict';
+
+const ranksOf = () => (report.plan && report.plan.ranks) || null;
+
+function tableOf(id, titles, isNumber, rows) {
+  const cells = (tag, values) => values.map(
+      (value, i) => element(tag, {className: isNumber[i] ? 'number' : 'name'}, value));
+  return element('div', {className: 'scroll tall'}, element(
+      'table', {id}, element('thead', {}, element('tr', {}, cells('th', titles))),
+      element('tbody', {}, rows.map((row) => element('tr', {}, cells('td', row))))));
+}
+
+function meshTable({mesh}) {
+  const titles = ['mesh axis', 'ranks', 'a rank receives in a step', 'all_to_all', 'all_gather'];
+  return tableOf('mesh-table', titles, [false, true, true, true, true], mesh.map((axis) => [
+    axis.name, String(axis.size), formatBytes(axis.received), String(axis.all_to_all), String(axis.all_gather),
+  ]));
+}
+
+/** Elements of an axis of a state or an input in the parts of all ranks together, without padding. */
+const wholeSize = ([name, size], divided) => (divided && divided[name] ? divided[name].whole : size);
+
+/** "[embed: 192, ff: 768] f32". */
+function describeWhole({axes, canonical, divided, type}) {
+  const sizes = new Map(axes.map((axis) => [axis[0], wholeSize(axis, divided)]));
+  return `[${canonical.map((name) => `${name}: ${sizes.get(name)}`).join(', ')}] ${type}`;
+}
+
+/** "ff along tensor: 192 a rank"; states that all ranks have whole are copies. */
+function describeParts({axes, divided}) {
+  const parts = axes.filter(([name]) => divided && divided[name])
+      .map(([name, size]) => `${name} along ${divided[name].along}: ${size} a rank`);
+  return parts.length > 0 ? parts.join(', ') : 'a copy on each rank';
+}
+
+function stateTable() {
+  const titles = ['state', 'kind', 'whole', 'ranks have', 'bytes of a rank', 'bytes of the whole'];
+  const wholeBytes = ({axes, divided, type}) =>
+      product(axes.map((axis) => wholeSize(axis, divided))) * report.element_bytes[type];
+  const rows = [...manifest.state].sort((a, b) => b.bytes - a.bytes).map((state) => [
+    state.path, state.kind, describeWhole(state), describeParts(state), formatBytes(state.bytes),
+    formatBytes(wholeBytes(state)),
+  ]);
+  return tableOf('rank-states', titles, [false, false, false, false, true, true], rows);
+}
+
+function exchangeTable({exchanges}) {
+  const titles = ['value', 'line', 'exchange', 'along', 'times', 'a rank receives', 'predicted'];
+  return tableOf('exchange-table', titles, [false, false, false, false, true, true, true], exchanges.map((row) => [
+    row.of, row.at, row.kind, row.along, String(row.calls), formatBytes(row.received),
+    row.seconds === null ? unknown : formatSeconds(row.seconds),
+  ]));
+}
+
+function explainRanks() {
+  return legend('What the tables show', [
+    ['all_to_all', 'each rank sends a part to each other rank along the axis; a kernel adds up what was received'],
+    ['all_gather', 'each rank sends the same to all; an all-reduce is an all_to_all and an all_gather'],
+    ['predicted', 'of all its times in a step; – if the description of the device has no figures for a link'],
+  ]);
+}
+
+/** Of a program for several ranks. */
+function showRanks(section) {
+  const ranks = ranksOf();
+  if (!ranks) return;
+  const mesh = ranks.mesh.map(({name, size}) => `${name}=${size}`).join(', ');
+  section.append(
+      element('h2', {}, 'Ranks'),
+      element('p', {}, `The mesh ${mesh} has ${ranks.count} ranks. Memory and costs on this page are those of one.`),
+      meshTable(ranks), element('h3', {}, 'What ranks exchange in a step'), exchangeTable(ranks),
+      element('h3', {}, 'What a rank has of the state'), stateTable(), explainRanks());
+}
