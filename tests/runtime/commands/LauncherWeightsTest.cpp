@@ -93,11 +93,10 @@ TEST_F(LauncherWeights, OneProcessExportsFromAProgramForSeveralRanks) {
                 R"([["output", 1], ["feature", 3]], "divided": {"output": {"along": "data", "whole": 2}},
      "canonical": ["feature", "output"], "offset": 0, "bytes": 12})"},
                {R"("settings":)", R"("mesh": [{"name": "data", "size": 2}], "exchanges": [], "settings":)"}});
-  for (const char *program : {"line", "other"})
-    {
-      Outcome exported = run(fmt::format("export {}.safetensors --checkpoint b", program), "", program);
-      ASSERT_EQ(exported.status, 0) << exported.output;
-    }
+  for (const char *program : {"line", "other"}) {
+    Outcome exported = run(fmt::format("export {}.safetensors --checkpoint b", program), "", program);
+    ASSERT_EQ(exported.status, 0) << exported.output;
+  }
   EXPECT_EQ(readFile(folder / "other.safetensors"), readFile(folder / "line.safetensors"));
   Outcome imported = run("import plain.safetensors -o c", "", "other");
   EXPECT_EQ(imported.status, 2);
