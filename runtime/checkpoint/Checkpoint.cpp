@@ -40,14 +40,13 @@ struct SeenManifest {
 } // namespace
 
 static SeenManifest seenAt(const std::string &path) {
-  SeenManifest seen;
   try {
     MappedFile file = openPart(path + "/" + manifestFile);
     FileVersion version = file.version();
-    seen = {hashXxh64(file.data(), file.size()), version.inode, version.seconds, version.nanoseconds};
-  } catch (const CheckpointDamaged &) { // missing, or empty
+    return {hashXxh64(file.data(), file.size()), version.inode, version.seconds, version.nanoseconds};
+  } catch (const CheckpointDamaged &) {
+    return {}; // missing, or empty
   }
-  return seen;
 }
 
 /// Throws an Error unless all ranks see the checkpoint that rank 0 sees, or none.

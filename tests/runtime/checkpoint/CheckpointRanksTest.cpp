@@ -15,44 +15,48 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::vector<std::vector<MeshAxisSpec>> meshes = {
-    {},
-    {{"data", 1}},
-    {{"data", 2}},
-    {{"tensor", 2}},
-    {{"data", 4}},
-    {{"tensor", 4}},
-    {{"data", 2}, {"tensor", 2}},
-    {{"data", 8}},
-    {{"tensor", 2}, {"data", 4}},
-};
+std::vector<std::vector<MeshAxisSpec>> meshes() {
+  return {
+      {},
+      {{"data", 1}},
+      {{"data", 2}},
+      {{"tensor", 2}},
+      {{"data", 4}},
+      {{"tensor", 4}},
+      {{"data", 2}, {"tensor", 2}},
+      {{"data", 8}},
+      {{"tensor", 2}, {"data", 4}},
+  };
+}
 
 /// Outer, inner and permuted axes, sizes that ranks do not divide, ranks without elements; `big` has several pieces.
-const std::vector<WholeState> states = {
-    {"w", "weight", ElementType::F32, {{"embed", 6}, {"ff", 10}}, {"ff", "embed"}, {{"ff", "tensor"}}},
-    {"v",
-     "weight",
-     ElementType::BF16,
-     {{"layer", 3}, {"vocab", 7}, {"embed", 6}},
-     {"vocab", "layer", "embed"},
-     {{"vocab", "tensor"}}},
-    {"b", "bias", ElementType::F32, {{"ff", 10}}, {"ff"}},
-    {"w.m",
-     "moment",
-     ElementType::F32,
-     {{"embed", 6}, {"ff", 10}},
-     {"ff", "embed"},
-     {{"ff", "tensor"}, {"embed", "data"}}},
-    {"v.m",
-     "moment",
-     ElementType::F32,
-     {{"layer", 3}, {"vocab", 7}, {"embed", 6}},
-     {"layer", "vocab", "embed"},
-     {{"layer", "data"}}},
-    {"b.m", "moment", ElementType::F32, {{"ff", 10}}, {"ff"}, {{"ff", "data"}}},
-    {"big", "moment", ElementType::F32, {{"x", 300'000}}, {"x"}},
-    {"step", "counter", ElementType::I32, {}, {}},
-};
+std::vector<WholeState> states() {
+  return {
+      {"w", "weight", ElementType::F32, {{"embed", 6}, {"ff", 10}}, {"ff", "embed"}, {{"ff", "tensor"}}},
+      {"v",
+       "weight",
+       ElementType::BF16,
+       {{"layer", 3}, {"vocab", 7}, {"embed", 6}},
+       {"vocab", "layer", "embed"},
+       {{"vocab", "tensor"}}},
+      {"b", "bias", ElementType::F32, {{"ff", 10}}, {"ff"}},
+      {"w.m",
+       "moment",
+       ElementType::F32,
+       {{"embed", 6}, {"ff", 10}},
+       {"ff", "embed"},
+       {{"ff", "tensor"}, {"embed", "data"}}},
+      {"v.m",
+       "moment",
+       ElementType::F32,
+       {{"layer", 3}, {"vocab", 7}, {"embed", 6}},
+       {"layer", "vocab", "embed"},
+       {{"layer", "data"}}},
+      {"b.m", "moment", ElementType::F32, {{"ff", 10}}, {"ff"}, {{"ff", "data"}}},
+      {"big", "moment", ElementType::F32, {{"x", 300'000}}, {"x"}},
+      {"step", "counter", ElementType::I32, {}, {}},
+  };
+}
 
 CheckpointInfo infoAt(int64_t step) {
   CheckpointInfo info;
@@ -167,14 +171,14 @@ protected:
   }
 
   TemporaryFolder temporary;
-  Manifest manifest = manifestFor(states, {{"data", 2}, {"tensor", 2}});
+  Manifest manifest = manifestFor(states(), {{"data", 2}, {"tensor", 2}});
 };
 
 TEST_F(CheckpointRanks, AnyMeshSavesTheSameBytesAndLoadsThem) {
   std::vector<Manifest> manifests;
   std::vector<std::string> paths;
-  for (const auto &mesh : meshes) {
-    manifests.push_back(manifestFor(states, mesh));
+  for (const auto &mesh : meshes()) {
+    manifests.push_back(manifestFor(states(), mesh));
     paths.push_back(save(manifests.back(), temporary / std::to_string(paths.size())));
   }
   for (size_t i = 0; i < paths.size(); ++i)

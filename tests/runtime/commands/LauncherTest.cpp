@@ -127,7 +127,7 @@ TEST_F(Launcher, TrainsAndLearns) {
 
 #ifdef TESSERA_MALLOC_HOOKS // else a sanitizer reserves all addresses
 TEST_F(Launcher, RefusedMemoryIsAnErrorThatSaysWhatToDo) {
-  folder.write("line.csv", csvLines(200'000)); // its table takes several steps of the limit below
+  folder.write("line.csv", csvLines(1'000'000)); // its table, 8 MB, takes several steps of the limit below
   bool isSaid = false;
   int status = 1;
   for (int mebibytes = 40; mebibytes <= 400 && status != 0; mebibytes += 2) {
