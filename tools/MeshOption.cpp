@@ -91,8 +91,8 @@ std::string tessera::setMesh(ModuleOp module, const MeshOptions &options) {
   if (options.mesh.empty())
     return "--shard and --zero divide a program among ranks: say how many with --mesh, as in --mesh data=2";
   ShardSettings settings;
-  for (const runtime::MeshAxis &axis : runtime::Mesh::parse(options.mesh).axes())
-    settings.mesh.emplace_back(axis.name, axis.size);
+  runtime::Mesh mesh = runtime::Mesh::parse(options.mesh);
+  for (const runtime::MeshAxis &axis : mesh.axes()) settings.mesh.emplace_back(axis.name, axis.size);
   settings.zero = static_cast<ZeroLevel>(options.zero);
   if (std::string problem = addShards(options.shards, settings); !problem.empty()) return problem;
   addBatch(module, settings);
