@@ -49,6 +49,7 @@ if has_nvrtc():
     config.available_features.add("nvrtc")
 
 config.substitutions.append(("%source", config.tessera_source))
+config.substitutions.append(("%mpirun", "timeout -k 5 60 mpirun --allow-run-as-root --oversubscribe"))
 fake_cuda = os.path.join(config.tessera_build, "tests", "fake-cuda")
 config.substitutions.append(
     (

@@ -56,11 +56,20 @@ void DurableFile::commit() {
   syncAndClose(fd, path);
 }
 
-std::vector<uint64_t> hashChunks(std::string_view bytes) {
-  std::vector<uint64_t> hashes;
-  for (size_t at = 0; at < bytes.size(); at += chunkBytes)
-    hashes.push_back(hashXxh64(bytes.data() + at, std::min(chunkBytes, bytes.size() - at)));
-  return hashes;
+size_t chunksIn(size_t bytes) { return (bytes + chunkBytes - 1) / chunkBytes; }
+
+std::string_view chunkOf(std::string_view bytes, size_t number) {
+  return bytes.substr(number * chunkBytes, chunkBytes);
+}
+
+void writeAt(int fd, int64_t offset, std::string_view bytes, const std::string &path) {
+  while (!bytes.empty()) {
+    ssize_t written = pwrite(fd, bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) failSystem("write", path);
+    bytes.remove_prefix(written);
+    offset += written;
+  }
 }
 
 void syncFolder(const std::string &path) {

@@ -49,8 +49,13 @@ private:
   std::vector<uint64_t> chunkHashes;
 };
 
-/// XXH64 of each chunk of `bytes`.
-std::vector<uint64_t> hashChunks(std::string_view bytes);
+/// The number of chunks of so many bytes.
+size_t chunksIn(size_t bytes);
+/// Chunk `number` of `bytes`; the last one may be shorter than others.
+std::string_view chunkOf(std::string_view bytes, size_t number);
+
+/// Writes all of `bytes` to an open file, from byte `offset` on. Messages call it `path`. Throws as failSystem.
+void writeAt(int fd, int64_t offset, std::string_view bytes, const std::string &path);
 
 /// Makes the names in a folder durable (fsync of the folder), where the folder may be read and its file system can.
 void syncFolder(const std::string &path);

@@ -66,9 +66,18 @@ template <typename... Args> [[noreturn]] void failUsage(fmt::format_string<Args.
 }
 
 /// Prints a line to standard error, control characters escaped. Failures of the write are ignored.
-template <typename... Args> void warn(fmt::format_string<Args...> format, Args &&...args) {
-  std::string line = printableLines(fmt::format(format, std::forward<Args>(args)...)) + "\n";
+inline void printError(std::string_view text) {
+  std::string line = printableLines(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// Of several processes that run one program the first one speaks: `warn` of the others prints nothing. Set once, at
+/// the start.
+inline bool speaks = true;
+
+/// The same for a warning or a note.
+template <typename... Args> void warn(fmt::format_string<Args...> format, Args &&...args) {
+  if (speaks) printError(fmt::format(format, std::forward<Args>(args)...));
 }
 
 /// Prints to standard output, control characters escaped. A failed write shows in the state of the stream.

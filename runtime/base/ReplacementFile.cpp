@@ -117,15 +117,7 @@ ReplacementFile::~ReplacementFile() {
   if (fd >= 0) close(fd);
 }
 
-void ReplacementFile::writeAt(int64_t offset, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = pwrite(fd, bytes.data(), bytes.size(), offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) failSystem("write", path);
-    bytes.remove_prefix(written);
-    offset += written;
-  }
-}
+void ReplacementFile::writeAt(int64_t offset, std::string_view bytes) { runtime::writeAt(fd, offset, bytes, path); }
 
 void ReplacementFile::commit() {
   syncAndClose(fd, path);

@@ -4,12 +4,16 @@
 // (moments, counters, scales) and `manifest.json` (position, seed, settings, and a hash of every chunk of both
 // files). It is written under a temporary name and committed by a rename.
 //
+// Both files have whole tensors, whatever parts of them the ranks have: a checkpoint is that of a model, not of a mesh.
+// So it is saved and loaded on any number of ranks. With several, saving and loading are collectives: all ranks write
+// and read their parts of the same files, and an error of one is thrown on all.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
-#include "runtime/base/Error.h"
+#include "runtime/checkpoint/CheckpointDamage.h"
 #include "runtime/checkpoint/CheckpointFolder.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/program/Manifest.h"
@@ -38,33 +42,33 @@ struct CheckpointInfo {
   Json best;   ///< BestEvaluation::record(); null: none
 };
 
-/// A checkpoint is damaged; an older one may be intact.
-class CheckpointDamaged : public Error {
-public:
-  using Error::Error;
-};
-
 /// The address of an entry's bytes, in memory order.
 using StateAddress = std::function<char *(const StateEntry &)>;
 
-/// Writes a checkpoint into `folder` and returns its path. Throws DiskFull if there is no space. Earlier checkpoints
-/// stay intact in any case.
+/// A collective: writes a checkpoint into `folder` and returns its path. `info` is that of the first rank. Throws
+/// DiskFull on one rank if there is no space, and a RankError on several if one of them fails, or if a rank does not
+/// see what the first one created. Nothing is left over then. Earlier checkpoints stay intact in any case.
 std::string saveCheckpoint(const CheckpointFolder &folder, const CheckpointInfo &info, const Manifest &manifest,
-                           const StateAddress &address);
+                           const StateAddress &address, HostCommunicator &world);
 
-/// Verifies every hash, then loads the whole state. Throws CheckpointDamaged, with nothing loaded, if a file is
-/// missing, truncated or does not match its hash; Error if a file cannot be read, or if the checkpoint belongs to a
-/// program with another state table.
-CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest, const StateAddress &address);
+/// A collective: verifies every hash, then loads the state, of which each rank has a part. Throws CheckpointDamaged on
+/// all ranks, with nothing loaded, if a file is missing, truncated or does not match its hash; Error if a file cannot
+/// be read, if ranks see different checkpoints, or if the checkpoint belongs to a program with another state table.
+CheckpointInfo loadCheckpoint(const std::string &path, const Manifest &manifest, const StateAddress &address,
+                              HostCommunicator &world);
 
-/// The manifest of the checkpoint at `path` alone. Throws CheckpointDamaged or Error as loadCheckpoint.
+/// The manifest of the checkpoint at `path` alone; no collective. Throws CheckpointDamaged or Error as loadCheckpoint.
 CheckpointInfo readCheckpointInfo(const std::string &path);
 
 /// Whether the manifest exists with its hash, and the files with the sizes it says. Does not read the tensors.
 bool looksWhole(const std::string &path);
 
+/// A collective: the chunks that this rank verifies of the checkpoint at `path`, if one is there. Throws an Error on
+/// all ranks if they do not see the same one.
+ChunkShare shareOfCheckpoint(const std::string &path, HostCommunicator &world);
+
 /// Verifies and opens the model's file of a checkpoint; throws as loadCheckpoint.
-SafetensorsFile openModel(const std::string &path);
+SafetensorsFile openModel(const std::string &path, ChunkShare &share);
 
 } // namespace tessera::runtime
 

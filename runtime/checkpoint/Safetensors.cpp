@@ -9,7 +9,6 @@
 #include "runtime/checkpoint/Safetensors.h"
 
 #include "runtime/base/LowPrecision.h"
-#include "runtime/checkpoint/AxisOrder.h"
 
 #include <algorithm>
 #include <bit>
@@ -148,32 +147,32 @@ void writeSafetensors(DurableFile &file, const std::vector<SafeTensorOutput> &te
   file.commit();
 }
 
-/// Bytes of a tensor that are copied to canonical order at a time.
-static constexpr int64_t pieceBytes = 1 << 20;
-
-static void appendCanonical(DurableFile &file, const StateEntry &entry, const char *memory) {
-  if (isCanonical(entry)) return file.append(memory, entry.bytes);
-  // In blocks: saving a large tensor takes little memory.
-  std::vector<char> piece(pieceBytes);
-  int64_t size = bytesOf(entry.type), elements = entry.bytes / size, step = pieceBytes / size;
-  for (int64_t first = 0; first < elements; first += step) {
-    int64_t count = std::min(step, elements - first);
-    toCanonical(entry, memory, first, count, piece.data());
-    file.append(piece.data(), count * size);
-  }
-}
-
-SafeTensorOutput outputOf(const StateEntry &entry, const char *memory) {
-  SafeTensorOutput output{entry.path, entry.type, {}, axisNotation(entry.canonical), entry.bytes, nullptr};
-  for (const AxisSpec &axis : entry.canonicalAxes()) output.shape.push_back(axis.size);
-  output.append = [&entry, memory](DurableFile &file) { appendCanonical(file, entry, memory); };
+SafeTensorOutput outputOf(const StateEntry &entry) {
+  SafeTensorOutput output{
+      entry.path, entry.type, {}, axisNotation(entry.canonical), entry.wholeElements() * bytesOf(entry.type), nullptr};
+  for (const AxisSpec &axis : entry.wholeAxes()) output.shape.push_back(axis.size);
   return output;
 }
 
+static void appendPart(DurableFile &file, const StateEntry &entry, const char *memory, const MeshPlace &place) {
+  StatePart part(entry, place);
+  int64_t size = bytesOf(entry.type), step = part.pieceElements();
+  std::vector<char> buffer;
+  for (int64_t first = 0; first < part.elements(); first += step) {
+    int64_t count = std::min(step, part.elements() - first);
+    file.append(part.dense(memory, first, count, buffer), count * size);
+  }
+}
+
 void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
-                      const std::function<const char *(const StateEntry &)> &address) {
+                      const std::function<const char *(const StateEntry &)> &address, const MeshPlace &place) {
   std::vector<SafeTensorOutput> tensors;
-  for (const StateEntry *entry : entries) tensors.push_back(outputOf(*entry, address(*entry)));
+  for (const StateEntry *entry : entries) {
+    tensors.push_back(outputOf(*entry));
+    tensors.back().append = [=, &address, &place](DurableFile &file) {
+      appendPart(file, *entry, address(*entry), place);
+    };
+  }
   writeSafetensors(file, tensors);
 }
 
@@ -215,8 +214,8 @@ static void checkShape(const SafetensorsFile &file, const SafeTensor &tensor, co
 
 void checkTensor(const SafetensorsFile &file, const SafeTensor &tensor, const StateEntry &entry) {
   std::vector<int64_t> shape;
-  for (const AxisSpec &axis : entry.canonicalAxes()) shape.push_back(axis.size);
-  checkShape(file, tensor, shape, axisNotation(entry.canonical), formatAxes(entry.canonicalAxes()));
+  for (const AxisSpec &axis : entry.wholeAxes()) shape.push_back(axis.size);
+  checkShape(file, tensor, shape, axisNotation(entry.canonical), formatAxes(entry.wholeAxes()));
   if (tensor.type != entry.type)
     fail("{}: '{}' is of type {}, the program expects {}; convert the file first", file.path(), tensor.name,
          tensor.typeName, elementTypeName(entry.type));
@@ -236,26 +235,58 @@ static bool becomesInfinite(uint64_t bits) {
   return std::isinf(fromBf16(toBf16(std::bit_cast<float>(static_cast<uint32_t>(bits)))));
 }
 
-void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementType type) {
-  if (!tensor.type || !isFloat(*tensor.type) || isFp8(*tensor.type)) return;
-  const ElementTypeInfo &info = infoOf(*tensor.type);
-  uint64_t exponent = ((uint64_t(1) << info.exponentBits) - 1) << info.mantissaBits;
-  bool isRounded = *tensor.type == ElementType::F32 && type == ElementType::BF16; // other conversions are exact
-  int64_t size = info.bytes;
-  for (int64_t i = 0; i < tensor.bytes / size; ++i) {
-    uint64_t bits = 0;
-    memcpy(&bits, tensor.data + i * size, size);
-    bool isFinite = (bits & exponent) != exponent, isNan = (bits & ((exponent & -exponent) - 1)) != 0;
-    if (isFinite && !(isRounded && becomesInfinite(bits))) continue;
+namespace {
+/// Looks for elements of a tensor that are not finite, as they are or converted to `type`.
+class FiniteCheck {
+public:
+  FiniteCheck(const SafetensorsFile &file, const SafeTensor &tensor, ElementType type)
+      : file(file), tensor(tensor), info(infoOf(*tensor.type)),
+        exponent(((uint64_t(1) << info.exponentBits) - 1) << info.mantissaBits),
+        isRounded(*tensor.type == ElementType::F32 && type == ElementType::BF16) {} // other conversions are exact
+
+  /// Whether elements of that type may be non-finite.
+  static bool applies(const SafeTensor &tensor) { return tensor.type && isFloat(*tensor.type) && !isFp8(*tensor.type); }
+
+  /// Throws an Error that names the first one of [first, first + count).
+  void check(int64_t first, int64_t count) const {
+    for (int64_t i = first; i < first + count; ++i) {
+      uint64_t bits = 0;
+      memcpy(&bits, tensor.data + i * info.bytes, info.bytes);
+      bool isFinite = (bits & exponent) != exponent;
+      if (!isFinite || (isRounded && becomesInfinite(bits))) refuse(i, bits, isFinite);
+    }
+  }
+
+private:
+  [[noreturn]] void refuse(int64_t element, uint64_t bits, bool isFinite) const {
+    bool isNan = (bits & ((exponent & -exponent) - 1)) != 0;
     std::vector<int64_t> place(tensor.shape.size());
-    for (int64_t axis = place.size() - 1, rest = i; axis >= 0; rest /= tensor.shape[axis--])
+    for (int64_t axis = place.size() - 1, rest = element; axis >= 0; rest /= tensor.shape[axis--])
       place[axis] = rest % tensor.shape[axis];
     fail("{}: '{}' at [{}] (byte {}) is {}, which makes all results non-finite; use earlier weights", file.path(),
-         tensor.name, fmt::join(place, ", "), tensor.data - file.bytes().data() + i * size,
+         tensor.name, fmt::join(place, ", "), tensor.data - file.bytes().data() + element * info.bytes,
          isFinite ? "infinite in bf16"
          : isNan  ? "a NaN"
                   : "infinite");
   }
+
+  const SafetensorsFile &file;
+  const SafeTensor &tensor;
+  const ElementTypeInfo &info;
+  uint64_t exponent;
+  bool isRounded;
+};
+} // namespace
+
+void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementType type) {
+  if (FiniteCheck::applies(tensor)) FiniteCheck(file, tensor, type).check(0, tensor.bytes / bytesOf(*tensor.type));
+}
+
+void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementType type, int64_t offset,
+                 const std::vector<StridedAxis> &axes) {
+  if (!FiniteCheck::applies(tensor)) return;
+  FiniteCheck check(file, tensor, type);
+  forEachSourceRun(axes, [&](int64_t first, int64_t count) { check.check(offset + first, count); });
 }
 
 template <typename From, typename To, typename Convert>

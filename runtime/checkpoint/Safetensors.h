@@ -5,7 +5,7 @@
 
 #include "runtime/base/DurableFile.h"
 #include "runtime/base/MappedFile.h"
-#include "runtime/program/Manifest.h"
+#include "runtime/checkpoint/StatePart.h"
 
 #include <functional>
 #include <optional>
@@ -54,13 +54,13 @@ std::string safetensorsHeader(const std::vector<SafeTensorOutput> &tensors);
 /// Writes and commits a file.
 void writeSafetensors(DurableFile &file, const std::vector<SafeTensorOutput> &tensors);
 
-/// Writes state entries, named by path, in canonical axis order. `address` returns an entry's bytes in memory order.
-/// Commits the file.
+/// Writes state entries, named by path, in canonical axis order. `address` returns an entry's bytes in memory order,
+/// which must be whole: `place` is that of the only rank. Commits the file.
 void writeSafetensors(DurableFile &file, const std::vector<const StateEntry *> &entries,
-                      const std::function<const char *(const StateEntry &)> &address);
+                      const std::function<const char *(const StateEntry &)> &address, const MeshPlace &place);
 
-/// The output of a state entry, in canonical axis order.
-SafeTensorOutput outputOf(const StateEntry &entry, const char *memory);
+/// A state entry as files have it, without `append`.
+SafeTensorOutput outputOf(const StateEntry &entry);
 
 /// "[layer, embed, head, hd]".
 std::string axisNotation(const std::vector<std::string> &names);
@@ -75,6 +75,10 @@ void checkConvertible(const SafetensorsFile &file, const SafeTensor &tensor, con
 
 /// Throws an Error that names the first element of a tensor that is not finite, as it is or converted to `type`.
 void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementType type);
+
+/// The same for those elements only that `axes` walk from element `offset` on.
+void checkFinite(const SafetensorsFile &file, const SafeTensor &tensor, ElementType type, int64_t offset,
+                 const std::vector<StridedAxis> &axes);
 
 /// Whether elements may be converted on loading: f32 and bf16 into each other, f16 to f32, which is exact.
 bool isConvertible(ElementType from, ElementType to);

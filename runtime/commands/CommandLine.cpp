@@ -2,7 +2,8 @@
 
 #include "runtime/base/NearestWord.h"
 #include "runtime/base/PathPattern.h"
-#include "runtime/commands/Options.h"
+#include "runtime/commands/Failure.h"
+#include "runtime/commands/RunRanks.h"
 #include "runtime/machine/LoadedProgram.h"
 #include "runtime/machine/StepAllocator.h"
 #include "runtime/train/MemoryNeeds.h"
@@ -60,6 +61,14 @@ static void addMachineOptions(CLI::App *command, Options &options) {
   command->add_flag("--bind", options.bind, "pin each thread to its own processor");
 }
 
+/// The option of commands that run on several ranks.
+static void addRankOption(CLI::App *command, Options &options) {
+  command
+      ->add_option("--rank-timeout", options.rankTimeout,
+                   "of several ranks: seconds that one waits for another one; 0: for ever; default 30")
+      ->check(wholeNumber(0, 1 << 20));
+}
+
 /// What precedes the `=` in a value of `--data`.
 static constexpr const char *dataForms =
     "PATH or KEY=PATH; KEY is a source, train or val, and a field, those that are needed, joined by dots";
@@ -112,7 +121,12 @@ static void addTrain(CLI::App &app, Options &options) {
   train->add_option("--skip-batches", options.train.skipBatches, "skip this many batches")->check(wholeNumber(0));
   train->add_flag("--overfit-batch", options.train.overfitBatch, "train on the first batch only");
   train->add_flag("--quiet", options.train.quiet, "print neither progress nor evaluations");
+  train
+      ->add_option("--check-replicas", options.train.checkReplicas,
+                   "of several ranks: compare every N steps what they hold equally")
+      ->check(wholeNumber(1));
   addMachineOptions(train, options);
+  addRankOption(train, options);
 }
 
 static void addEval(CLI::App &app, Options &options) {
@@ -120,6 +134,7 @@ static void addEval(CLI::App &app, Options &options) {
   eval->add_option("--data", options.data, "data to evaluate instead")->allow_extra_args(false);
   addCheckpointOption(eval, options);
   addMachineOptions(eval, options);
+  addRankOption(eval, options);
 }
 
 static void addPredict(CLI::App &app, Options &options) {
@@ -135,6 +150,7 @@ static void addPredict(CLI::App &app, Options &options) {
                     "of a model of tokens: write the log-likelihood of each next token instead of the scores");
   addCheckpointOption(predict, options);
   addMachineOptions(predict, options);
+  addRankOption(predict, options);
 }
 
 static void addOthers(CLI::App &app, Options &options) {
@@ -163,15 +179,8 @@ static void addOthers(CLI::App &app, Options &options) {
   for (CLI::App *command : {exporting, importing}) addWeightOptions(command, options);
   for (CLI::App *command : {generate, exporting}) addCheckpointOption(command, options);
   for (CLI::App *command : {generate, exporting, importing}) addMachineOptions(command, options);
+  addRankOption(generate, options);
   addThreadsOption(info, options); // computes nothing
-}
-
-static void refuseManyRanks() {
-  for (const char *name :
-       {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE"}) {
-    const char *value = getenv(name);
-    if (value && atoi(value) > 1) failUsage("{}={}: this program runs on one rank only", name, value);
-  }
 }
 
 /// --only and --map of `train` say how --init is read.
@@ -247,14 +256,25 @@ static int printParseError(const CLI::App &app, const CLI::ParseError &error) {
   return code == 0 ? 0 : static_cast<int>(ExitStatus::Usage);
 }
 
+/// The commands that one process runs.
+static std::optional<ExitStatus> runAlone(const std::string &name, LoadedProgram &program, const Options &options) {
+  if (name == "info") return runInfo(program, options);
+  if (name != "export" && name != "import") return std::nullopt;
+  if (RankLaunch launch = findRankLaunch(); launch.size > 1)
+    failUsage("{}: one process writes the file; start {} without the job launcher", launch.describe(), name);
+  return name == "export" ? runExport(program, options) : runImport(program, options);
+}
+
 static ExitStatus runCommand(const std::string &name, LoadedProgram &program, const Options &options) {
-  if (name == "train") return runTrain(program, options);
-  if (name == "eval") return runEvaluate(program, options);
-  if (name == "predict") return runPredict(program, options);
-  if (name == "generate") return runGenerate(program, options);
-  if (name == "export") return runExport(program, options);
-  if (name == "import") return runImport(program, options);
-  return runInfo(program, options);
+  if (std::optional<ExitStatus> status = runAlone(name, program, options)) return *status;
+  RunRanks ranks(program, options);
+  return ranks.run([&] {
+    ranks.requireSameCommand(program, name, options);
+    if (name == "train") return runTrain(program, options, ranks);
+    if (name == "eval") return runEvaluate(program, options, ranks);
+    if (name == "predict") return runPredict(program, options, ranks);
+    return runGenerate(program, options, ranks);
+  });
 }
 
 static int parseAndRun(int argc, char **argv, Payload payload, const std::string &programFile) {
@@ -275,7 +295,6 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
     explainMistake(app, e);
     return printParseError(app, e);
   }
-  refuseManyRanks();
   checkWeightOptions(options, app.got_subcommand("train"));
   if (!app.got_subcommand("train")) releaseSaveRequests();
   LoadedProgram program(std::move(payload), programFile);
@@ -325,19 +344,11 @@ int runLauncher(int argc, char **argv, const std::string &programFile) {
   int status;
   try {
     status = loadAndRun(argc, argv, programFile);
-  } catch (const Error &e) {
+  } catch (const std::exception &) {
+    Failure failure = currentFailure();
     std::fflush(stdout);
-    warn("error: {}", e.what());
-    status = static_cast<int>(e.exitStatus());
-  } catch (const std::bad_alloc &) {
-    std::fflush(stdout);
-    warn("error: not enough memory: the system refused this process more, beside its arena; free memory, or lift the "
-         "limits on it (ulimit -v, ulimit -d, a cgroup); `info` lists what the program needs");
-    status = static_cast<int>(ExitStatus::Fault);
-  } catch (const std::exception &e) {
-    std::fflush(stdout);
-    warn("error: {}", e.what());
-    status = static_cast<int>(ExitStatus::Fault);
+    printError(fmt::format("error: {}", failure.text));
+    status = static_cast<int>(failure.status);
   }
   status = finishOutput(status);
   if (const char *count = getenv("TESSERA_COUNT_ALLOCATIONS"); count && count[0] == '1')

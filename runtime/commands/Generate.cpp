@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/commands/RunRanks.h"
 #include "runtime/commands/Session.h"
 #include "runtime/data/Permutation.h"
 #include "runtime/tokenizer/Tokenizer.h"
@@ -144,39 +145,71 @@ static std::vector<int32_t> readPrompt(const Options &options, const TokenText &
 
 static void checkEntry(const ValueSpec *argument, const ValueSpec *result) {
   bool fits = argument && result && argument->axes.size() == 2 && argument->type == ElementType::I32 &&
-              result->axes.size() == 3 && result->type == ElementType::F32 && result->axes[0] == argument->axes[0] &&
-              result->axes[1] == argument->axes[1];
+              result->axes.size() == 3 && result->type == ElementType::F32;
+  if (fits) {
+    std::vector<AxisSpec> axes = wholeAxes(*argument);
+    fits = result->axes[0] == axes[0] && result->axes[1] == axes[1];
+  }
   if (!fits) fail("'generate' needs a model from tokens [batch, seq] to scores [batch, seq, vocab]; this one is not");
 }
 
-ExitStatus runGenerate(LoadedProgram &program, const Options &options) {
+namespace {
+/// The window of the last tokens, of which ranks may have parts, as the input of the entry function.
+class TokenWindow {
+public:
+  TokenWindow(const ValueSpec &argument, LoadedProgram &program)
+      : rows(argument.axes[0].size), part(argument.axes[1].size), whole(wholeAxes(argument)[1].size),
+        window(windowOf(argument, 1, program.positions())),
+        input(reinterpret_cast<int32_t *>(program.at(argument.offset))) {}
+
+  /// Writes the last tokens, all rows alike; returns how many there are.
+  int64_t write(const std::vector<int32_t> &tokens) {
+    int64_t have = std::min<int64_t>(static_cast<int64_t>(tokens.size()), whole);
+    for (int64_t i = 0; i < part; ++i) {
+      int64_t place = window(i);
+      for (int64_t row = 0; row < rows; ++row)
+        input[row * part + i] = place < have ? tokens[tokens.size() - have + place] : 0;
+    }
+    return have;
+  }
+
+private:
+  int64_t rows, part, whole;
+  AxisWindow window;
+  int32_t *input;
+};
+} // namespace
+
+ExitStatus runGenerate(LoadedProgram &program, const Options &options, RunRanks &ranks) {
   const Manifest &manifest = program.manifest();
   bool hasEntry = manifest.hasEntry("generate");
   const ValueSpec *argument = hasEntry ? manifest.entry("generate").input("argument") : nullptr;
   const ValueSpec *result = hasEntry ? manifest.entry("generate").output("result") : nullptr;
-  checkEntry(argument, result);
-  int64_t rows = argument->axes[0].size, window = argument->axes[1].size, vocabulary = result->axes[2].size;
-  int64_t known = argument->of > 0 ? argument->of : vocabulary;
-  bool isBytes = vocabulary == 256 || (!manifest.data.empty() && manifest.data[0].format == DataFormat::Text);
-  TokenText text(options.generate.tokenizer, isBytes);
-  text.checkVocabulary(options.generate.tokenizer, known);
-  std::vector<int32_t> tokens = readPrompt(options, text, known);
-
-  program.start(options.threads, options.bind);
-  loadParameters(program, options);
+  std::optional<TokenText> text;
+  std::vector<int32_t> tokens;
+  {
+    RunRanks::LongWork start(ranks);
+    ranks.together("the prompt", [&] {
+      checkEntry(argument, result);
+      int64_t vocabulary = result->axes[2].size, known = argument->of > 0 ? argument->of : vocabulary;
+      bool isBytes = vocabulary == 256 || (!manifest.data.empty() && manifest.data[0].format == DataFormat::Text);
+      text.emplace(options.generate.tokenizer, isBytes);
+      text->checkVocabulary(options.generate.tokenizer, known);
+      tokens = readPrompt(options, *text, known);
+      program.start(options.threads, options.bind);
+    });
+    ranks.together("the weights", [&] { loadParameters(program, options, ranks.world()); });
+  }
+  int64_t vocabulary = result->axes[2].size;
   Sampler sampler(options, vocabulary);
-  if (text.isText()) fmt::print("{}", options.generate.prompt);
-  auto *input = reinterpret_cast<int32_t *>(program.at(argument->offset));
+  if (text->isText()) fmt::print("{}", options.generate.prompt);
+  TokenWindow window(*argument, program);
   auto *scores = reinterpret_cast<const float *>(program.at(result->offset));
   for (int64_t i = 0; i < options.generate.length; ++i) {
-    int64_t have = std::min<int64_t>(tokens.size(), window);
-    for (int64_t row = 0; row < rows; ++row) {
-      std::fill_n(input + row * window, window, 0);
-      std::copy(tokens.end() - have, tokens.end(), input + row * window);
-    }
+    int64_t have = window.write(tokens);
     program.call("generate");
     tokens.push_back(sampler.draw(scores + (have - 1) * vocabulary));
-    text.print(tokens.back(), i == 0);
+    text->print(tokens.back(), i == 0);
   }
   fmt::print("\n");
   return ExitStatus::Done;

@@ -100,7 +100,7 @@ static void printPrediction(const Manifest &manifest) {
   std::vector<std::string> read, written;
   int64_t rows = 0;
   for (const ValueSpec &input : manifest.entry("predict").inputs)
-    if (input.role == "data") read.push_back(input.name), rows = input.axes[0].size;
+    if (input.role == "data") read.push_back(input.name), rows = wholeAxes(input)[0].size;
   for (const ValueSpec &output : manifest.entry("predict").outputs)
     if (output.role == "result")
       written.push_back(output.name + " " +
@@ -115,6 +115,34 @@ static std::string describeValidation(const DataSpec &data) {
   return fmt::format("{:g} of its rows, chosen with val_seed = {}", data.valFraction, *data.valSeed);
 }
 
+/// The mesh, and what a rank receives in a step.
+static void printRanks(const Manifest &manifest) {
+  constexpr size_t shown = 20;
+  const RanksSpec &ranks = manifest.target.ranks;
+  if (ranks.mesh.empty()) return;
+  std::vector<std::string> axes;
+  for (const MeshAxisSpec &axis : ranks.mesh) axes.push_back(fmt::format("{}={}", axis.name, axis.size));
+  printText("mesh {}: {} ranks; state, memory and buffers are those of one rank\nexchanges of a step\n",
+            fmt::join(axes, ","), ranks.count());
+  std::vector<const ExchangeSpec *> sorted;
+  for (const ExchangeSpec &exchange : ranks.exchanges)
+    if (exchange.callsIn("step") > 0) sorted.push_back(&exchange);
+  auto bytesOfStep = [&](const ExchangeSpec &exchange) { return exchange.callsIn("step") * ranks.received(exchange); };
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const ExchangeSpec *a, const ExchangeSpec *b) { return bytesOfStep(*a) > bytesOfStep(*b); });
+  for (const MeshAxisSpec &axis : ranks.mesh) {
+    int64_t calls = 0, bytes = 0;
+    for (const ExchangeSpec *exchange : sorted)
+      if (exchange->along == axis.name) calls += exchange->callsIn("step"), bytes += bytesOfStep(*exchange);
+    printText("  along {:<26} {:>15} bytes received in {}\n", axis.name, bytes, calls);
+  }
+  for (size_t i = 0; i < std::min(shown, sorted.size()); ++i)
+    printText("  {:<32} {:>15}  {} along {}, {} of {} bytes\n", sorted[i]->name, bytesOfStep(*sorted[i]),
+              sorted[i]->kind(), sorted[i]->along, sorted[i]->callsIn("step"), ranks.received(*sorted[i]));
+  if (sorted.size() > shown) printText("  and {} more\n", sorted.size() - shown);
+  printText("\n");
+}
+
 ExitStatus runInfo(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
   DataFiles files(manifest.data, options.data); // mistakes in --data are errors; data that cannot be read is a line
@@ -125,6 +153,7 @@ ExitStatus runInfo(LoadedProgram &program, const Options &options) {
     printText("model {}\ncompiled by {} for {} with {} threads\nruns here with {} threads\n\n", manifest.model,
               manifest.compiler, manifest.target.march.empty() ? "cpu" : manifest.target.march, manifest.target.threads,
               program.threadCount(0));
+  printRanks(manifest);
   printState(manifest);
   printMemory(manifest, files);
   printPlan(manifest);

@@ -17,7 +17,8 @@ struct TrainOptions {
   std::optional<int64_t> steps;
   std::string checkpointDir, resume = "auto", init, metrics, profile;
   int64_t logEvery = 0, skipBatches = 0;
-  int64_t auditSteps = 0; ///< steps to compare with f32; 0: train
+  int64_t auditSteps = 0;    ///< steps to compare with f32; 0: train
+  int64_t checkReplicas = 0; ///< steps between comparisons of what ranks hold equally; 0: none
   bool quiet = false, overfitBatch = false, profileTable = false;
   std::string tensorboard;
 };
@@ -46,17 +47,19 @@ struct Options {
   std::optional<uint64_t> seed;
   int threads = 0;
   bool bind = false;
+  int rankTimeout = 30;        ///< seconds that a rank waits for another one; 0: for ever
   std::string checkpoint;      ///< of eval, predict, generate and export
   std::string weights, output; ///< of export and import
   WeightOptions partial;       ///< of export, import and train: --only and --map
 };
 
 class LoadedProgram;
+class RunRanks;
 
-ExitStatus runTrain(LoadedProgram &program, const Options &options);
-ExitStatus runEvaluate(LoadedProgram &program, const Options &options);
-ExitStatus runPredict(LoadedProgram &program, const Options &options);
-ExitStatus runGenerate(LoadedProgram &program, const Options &options);
+ExitStatus runTrain(LoadedProgram &program, const Options &options, RunRanks &ranks);
+ExitStatus runEvaluate(LoadedProgram &program, const Options &options, RunRanks &ranks);
+ExitStatus runPredict(LoadedProgram &program, const Options &options, RunRanks &ranks);
+ExitStatus runGenerate(LoadedProgram &program, const Options &options, RunRanks &ranks);
 ExitStatus runInfo(LoadedProgram &program, const Options &options);
 ExitStatus runExport(LoadedProgram &program, const Options &options);
 ExitStatus runImport(LoadedProgram &program, const Options &options);

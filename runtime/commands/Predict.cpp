@@ -7,15 +7,18 @@
 
 #include "runtime/base/OutputPath.h"
 #include "runtime/commands/FilesInUse.h"
+#include "runtime/commands/RunRanks.h"
 #include "runtime/commands/Session.h"
 #include "runtime/predict/Likelihood.h"
 #include "runtime/predict/PredictionData.h"
 #include "runtime/predict/PredictionFile.h"
 #include "runtime/train/Evaluation.h"
+#include "runtime/train/RunRequests.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 namespace tessera::runtime {
 
@@ -40,9 +43,10 @@ private:
 class Prediction {
 public:
   Prediction(LoadedProgram &program, const Options &options);
-  ExitStatus run();
+  ExitStatus run(RunRanks &ranks);
 
 private:
+  std::string begin(RunRanks &ranks);
   void addResults();
   void addEchoes();
   void addTensor(const ValueSpec &value, std::string name);
@@ -62,6 +66,7 @@ private:
   FilesInUse files;
   std::vector<PredictedTensor> tensors; ///< echoed fields, then results
   std::vector<float> likelihoods;       ///< of a batch
+  std::unique_ptr<PredictionFile> file; ///< of the first rank
 };
 } // namespace
 
@@ -125,7 +130,7 @@ static const ValueSpec *findScores(const Manifest &manifest, const EntryFunction
               fmt::join(sources, " and "), sources[0], nextField);
   }
   bool fits = result && !tokens.empty() && result->type == ElementType::F32 && result->axes.size() == 3 &&
-              result->axes[1] == tokens[0]->axes[1];
+              result->axes[1] == wholeAxes(*tokens[0])[1];
   for (const ValueSpec &output : entry.outputs) fits &= output.role != "result" || &output == result;
   if (!fits)
     failUsage("--likelihood needs a model from tokens [batch, seq] to scores [batch, seq, vocab]; this one is not");
@@ -159,7 +164,8 @@ Prediction::Prediction(LoadedProgram &program, const Options &options)
       format(writesFile(options) ? predictionFormat(options.predict.output) : PredictionFormat::Csv),
       path(outputPath(options)), scores(options.predict.likelihood ? findScores(program.manifest(), entry) : nullptr),
       results(findResults(entry, options.predict.only)),
-      data(program.manifest(), results, options.data, copiedFields(program.manifest(), options, scores)),
+      data(program.manifest(), results, options.data, copiedFields(program.manifest(), options, scores),
+           program.positions()),
       files(program) {
   files.addData(data.dataFiles());
   checkOutput();
@@ -254,35 +260,54 @@ void Prediction::report(const std::string &loaded) const {
               fmt::join(shapes, ", "), loaded);
 }
 
-ExitStatus Prediction::run() {
+/// Opens the file, starts the machine and loads the weights; returns their path.
+std::string Prediction::begin(RunRanks &ranks) {
+  RunRanks::LongWork work(ranks);
+  std::string loaded;
   // Before anything is computed: a path that cannot be written is refused at the start.
-  std::unique_ptr<PredictionFile> file = openPredictionFile(format, path, tensors, data.rows());
-  sayDataNotes(data.dataSet());
-  program.start(options.threads, options.bind);
-  std::string loaded = loadParameters(program, options);
-  files.addWeights(loaded);
-  checkOutput();
-  warnOfOtherColumns(program.manifest(), data.dataSet(), loaded);
+  ranks.onFirst("the file of predictions", [&] { file = openPredictionFile(format, path, tensors, data.rows()); });
+  ranks.together("the start", [&] {
+    sayDataNotes(data.dataSet());
+    program.start(options.threads, options.bind);
+  });
+  ranks.together("the weights", [&] { loaded = loadParameters(program, options, ranks.world()); });
+  ranks.onFirst("the files in use", [&] {
+    files.addWeights(loaded);
+    checkOutput();
+    warnOfOtherColumns(program.manifest(), data.dataSet(), loaded);
+  });
+  ranks.requireSameData(data.dataFiles(), data.dataSet(), Split::Val, data.description());
   placeTensors();
+  return loaded;
+}
+
+ExitStatus Prediction::run(RunRanks &ranks) {
+  std::string loaded = begin(ranks);
+  SharedRequests requests(ranks.world(), [&] { return SharedRequests::Own{file && file->isClosed(), false}; });
   NonFiniteCount nonFinite;
-  int64_t done = 0;
-  for (int64_t batch = 0; batch < data.batches() && !file->isClosed(); ++batch) {
-    int64_t rows = data.fill(batch, program);
+  int64_t done = 0, rows = 0;
+  for (int64_t batch = 0; batch < data.batches(); ++batch) {
+    if (requests.next("the next batch", [&] { rows = data.fill(batch, program); })) break;
     writeBatchInputs(program, entry, batch, rows);
     program.call("predict");
     if (scores) computeLikelihoods();
     for (size_t i = options.predict.echo.size(); i < tensors.size(); ++i) nonFinite.count(tensors[i], done, rows);
-    file->write(rows);
+    if (file) file->write(rows);
     done += rows;
   }
-  file->finish();
+  RunRanks::LongWork end(ranks);
+  if (file) file->finish();
   nonFinite.warnOfThem();
   if (int64_t rest = data.leftOver(); rest > 0)
     warn("warning: {} values at the ends of the files do not fill a sequence and are left out", rest);
-  if (!file->isClosed()) report(loaded);
+  if (file && !file->isClosed()) report(loaded);
   return ExitStatus::Done;
 }
 
-ExitStatus runPredict(LoadedProgram &program, const Options &options) { return Prediction(program, options).run(); }
+ExitStatus runPredict(LoadedProgram &program, const Options &options, RunRanks &ranks) {
+  std::optional<Prediction> prediction;
+  ranks.together("what is predicted", [&] { prediction.emplace(program, options); });
+  return prediction->run(ranks);
+}
 
 } // namespace tessera::runtime

@@ -28,11 +28,21 @@ void initialise(LoadedProgram &program, uint64_t seed) {
   program.call("init");
 }
 
-/// Calls `load` for the checkpoints of a folder, newest first, until one is intact. Returns its path; none if there
-/// are no checkpoints. `advice` is what to do if all are damaged.
-template <typename Load>
-static std::optional<std::string> tryNewest(const CheckpointFolder &folder, const std::string &advice, Load load) {
+std::vector<int64_t> stepsIn(const CheckpointFolder &folder, HostCommunicator &world) {
   std::vector<int64_t> steps = folder.steps();
+  auto count = static_cast<int64_t>(steps.size());
+  world.broadcast("the number of checkpoints", &count, sizeof(count), 0);
+  steps.resize(count);
+  world.broadcast("the checkpoints", steps.data(), steps.size() * sizeof(int64_t), 0);
+  return steps;
+}
+
+/// A collective: calls `load` for the checkpoints of a folder, newest first, until one is intact. Returns its path;
+/// none if there are no checkpoints. `advice` is what to do if all are damaged.
+template <typename Load>
+static std::optional<std::string> tryNewest(const CheckpointFolder &folder, const std::string &advice,
+                                            HostCommunicator &world, Load load) {
+  std::vector<int64_t> steps = stepsIn(folder, world);
   for (size_t i = steps.size(); i-- > 0;) {
     try {
       load(folder.pathOf(steps[i]));
@@ -46,12 +56,12 @@ static std::optional<std::string> tryNewest(const CheckpointFolder &folder, cons
 }
 
 std::optional<CheckpointInfo> loadNewest(LoadedProgram &program, const CheckpointFolder &folder,
-                                         const std::string &advice) {
+                                         const std::string &advice, HostCommunicator &world) {
   CheckpointInfo info;
   auto load = [&](const std::string &path) {
-    info = loadCheckpoint(path, program.manifest(), stateIn(program)), program.pushState();
+    info = loadCheckpoint(path, program.manifest(), stateIn(program), world), program.pushState();
   };
-  return tryNewest(folder, advice, load) ? std::optional(info) : std::nullopt;
+  return tryNewest(folder, advice, world, load) ? std::optional(info) : std::nullopt;
 }
 
 std::optional<CheckpointInfo> newestInfo(const CheckpointFolder &folder) {
@@ -119,29 +129,45 @@ static void reportParts(const LoadedWeights &loaded, const std::string &path) {
          loaded.read + loaded.missing.size() + loaded.notSelected.size(), path);
 }
 
-std::string loadModelFrom(LoadedProgram &program, const std::string &wanted, const char *option,
-                          const WeightOptions &how) {
+/// Loads the model from what `wanted` names. Returns the path.
+static std::string loadModel(const Manifest &manifest, const StateAddress &address, const std::string &wanted,
+                             const char *option, HostCommunicator &world, const WeightOptions &how) {
   std::string path = resolveBest(wanted, option);
-  auto load = [&](const std::string &one) {
-    program.pullState(); // the file does not contain the whole state
-    reportParts(loadWeights(one, how, program.manifest(), stateIn(program)), one);
-    program.pushState();
-  };
+  auto load = [&](const std::string &one) { reportParts(loadWeights(one, how, manifest, address, world), one); };
   if (isFolderOfCheckpoints(path, option)) {
     std::string advice = fmt::format("give {} another checkpoint, or weights", option);
-    return *tryNewest(CheckpointFolder(path), advice, load);
+    return *tryNewest(CheckpointFolder(path), advice, world, load);
   }
   load(path);
   return path;
 }
 
-std::string loadParameters(LoadedProgram &program, const Options &options) {
-  std::string folder = defaultCheckpointFolder(program.manifest());
+std::string loadModelFrom(LoadedProgram &program, const std::string &path, const char *option, HostCommunicator &world,
+                          const WeightOptions &how) {
+  program.pullState(); // the file does not contain the whole state
+  std::string loaded = loadModel(program.manifest(), stateIn(program), path, option, world, how);
+  program.pushState();
+  return loaded;
+}
+
+/// What --checkpoint names, or the default folder.
+static std::string pathOfParameters(const Manifest &manifest, const Options &options) {
+  std::string folder = defaultCheckpointFolder(manifest);
   std::string path = options.checkpoint.empty() ? folder : options.checkpoint;
   if (std::error_code error; path == bestName && !fs::exists(path, error)) path = folder + "/" + bestName;
+  return path;
+}
+
+std::string loadParameters(WholeModel &model, const Options &options) {
+  OneRank world;
+  return loadModel(model.manifest(), model.address(), pathOfParameters(model.manifest(), options), "--checkpoint",
+                   world, {});
+}
+
+std::string loadParameters(LoadedProgram &program, const Options &options, HostCommunicator &world) {
   // State that is not in the file (a step counter) is initialised as for training.
   if (program.manifest().hasEntry("init")) initialise(program, defaultSeed);
-  return loadModelFrom(program, path, "--checkpoint");
+  return loadModelFrom(program, pathOfParameters(program.manifest(), options), "--checkpoint", world);
 }
 
 void continueRowOrder(DataFiles &files, const Manifest &manifest, const std::string &path) {

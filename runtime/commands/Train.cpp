@@ -1,7 +1,7 @@
 //===- Train.cpp - the command `train` ------------------------------------===//
 //
 // The loop, for each step:
-//   1. copy the next batch into the arena and start the entry `step`
+//   1. copy the next batch into the arena, agree with other ranks whether the run goes on, and start the entry `step`
 //   2. read, record and show the scalars of a step: of the previous one, if this one can run meanwhile
 //   3. evaluate if due
 //   4. save if due
@@ -13,6 +13,7 @@
 #include "runtime/commands/Training.h"
 #include "runtime/machine/StepAllocator.h"
 #include "runtime/train/PrecisionAudit.h"
+#include "runtime/train/Replicas.h"
 
 #include <chrono>
 
@@ -21,10 +22,11 @@ namespace tessera::runtime {
 void Training::watchDivergence(const StepReport &report) {
   divergence.note(report);
   if (auto warning = divergence.lossGrowth().note(report)) output.progress->say(*warning);
-  if (auto warning = rates.note(report)) output.progress->say(*warning);
   if (!divergence.isOver()) return;
   output.records.sync();
-  throw Error(divergence.describe(step, checkpoints.lastGood), ExitStatus::Diverged);
+  // The losses are the same on all ranks. What one of them saw of the source may differ.
+  ranks.together("the end of a run that diverged",
+                 [&] { throw Error(divergence.describe(step, checkpoints.lastGood), ExitStatus::Diverged); });
 }
 
 /// Says once that an evaluation is not finite, unless the losses of the steps tell that the run diverges.
@@ -43,7 +45,9 @@ void Training::warnOfEvaluation(const EvaluationResult &result) {
 void Training::evaluateNow() {
   PausedProgress pause(output);
   std::optional<EvaluationResult> result = savingOnError([&] {
-    return evaluation.over->run(settings.integer("evaluate.batches", 0), [&] { return signals.stopRequested() != 0; });
+    return evaluation.over->run(settings.integer("evaluate.batches", 0), [&](const std::function<void()> &read) {
+      return requests.next("a batch of the evaluation", read) == 0;
+    });
   });
   evaluation.wasStopped = !result;
   if (evaluation.wasStopped) return; // the resumed run does it
@@ -57,7 +61,7 @@ void Training::evaluateNow() {
 }
 
 bool Training::isEvaluationDue(int64_t at) const {
-  return evaluation && (at == 0 || at == lastStep || isDue("evaluate.every", at));
+  return evaluation && (at == 0 || at == lastStep || settings.isDue("evaluate.every", at));
 }
 
 void Training::evaluateIfDue() {
@@ -70,19 +74,20 @@ bool Training::isPatienceOver() const {
 }
 
 bool Training::isSaveScheduled(int64_t at) const {
-  std::chrono::duration<double, std::ratio<60>> sinceSave = std::chrono::steady_clock::now() - checkpoints.savedAt;
-  double minutes = settings.real("save.minutes", 0);
-  return signals.saveRequested() || (at > 0 && isDue("save.every", at)) ||
-         (minutes > 0 && sinceSave.count() >= minutes) || at == lastStep;
+  return requests.save() || (at > 0 && settings.isDue("save.every", at)) || at == lastStep;
 }
 
-bool Training::isBest(int64_t at) const { return savesBest() && evaluation.best && evaluation.best->step() == at; }
+static bool savesBest(const Settings &settings) { return !settings.text("save.best", "").empty(); }
+
+bool Training::isBest(int64_t at) const {
+  return savesBest(settings) && evaluation.best && evaluation.best->step() == at;
+}
 
 void Training::save(bool isOnlyBest) {
-  signals.clearSaveRequest();
-  checkpoints.savedAt = std::chrono::steady_clock::now();
+  requests.saving();
   if (!checkpoints.folder || checkpoints.savedStep == step) return;
   PausedProgress pause(output);
+  RunRanks::LongWork work(ranks);
   info.step = step;
   // As it will be once this checkpoint is written: until then the previous best one stays.
   std::optional<BestEvaluation> best = evaluation.best;
@@ -91,17 +96,20 @@ void Training::save(bool isOnlyBest) {
   output.records.sync();
   try {
     program.pullState();
-    checkpoints.folder->lockAgain();
-    checkpoints.last = saveCheckpoint(*checkpoints.folder, info, manifest(), stateIn(program));
+    ranks.onFirst("the lock of the checkpoint folder", [&] { checkpoints.folder->lockAgain(); });
+    checkpoints.last = saveCheckpoint(*checkpoints.folder, info, manifest(), stateIn(program), ranks.world());
     checkpoints.savedStep = step;
     if (divergence.isFinite()) checkpoints.lastGood = checkpoints.last;
     output.progress->note(fmt::format("saved {}", checkpoints.last));
     evaluation.best = best;
     int64_t superseded = best ? evaluation.best->takeSuperseded() : -1;
-    if (superseded >= 0 && superseded != step) checkpoints.folder->remove(superseded);
-    if (int64_t keep = settings.integer("save.keep", 0); keep > 0)
-      checkpoints.folder->keepNewest(keep, step, best && savesBest() ? best->savedStep() : -1);
+    ranks.onFirst("older checkpoints", [&] {
+      if (superseded >= 0 && superseded != step) checkpoints.folder->remove(superseded);
+      if (int64_t keep = settings.integer("save.keep", 0); keep > 0)
+        checkpoints.folder->keepNewest(keep, step, best && savesBest(settings) ? best->savedStep() : -1);
+    });
   } catch (const std::exception &e) {
+    if (!ranks.isShared(e)) throw;
     // The run is worth more than one checkpoint, and the next one may succeed.
     output.progress->say(fmt::format("warning: {}; training continues without this checkpoint", e.what()));
   }
@@ -110,7 +118,9 @@ void Training::save(bool isOnlyBest) {
 /// Checkpoints of later steps are of another branch, or damaged: from here on the folder holds this run only.
 void Training::abandonLaterCheckpoints() {
   if (!checkpoints.folder) return;
-  if (int count = checkpoints.folder->abandonAfter(step); count > 0)
+  int count = 0;
+  ranks.onFirst("checkpoints of later steps", [&] { count = checkpoints.folder->abandonAfter(step); });
+  if (count > 0)
     output.progress->say(fmt::format(
         "note: {} now called abandoned-step-*, since this run resumes at step {}; delete what is not needed",
         count == 1 ? "the checkpoint of a later step is" : fmt::format("the checkpoints of {} later steps are", count),
@@ -119,14 +129,19 @@ void Training::abandonLaterCheckpoints() {
 
 bool Training::canStartNext() const {
   return program.runsAhead() && started < lastStep && divergence.isFinite() && !isSaveDue(started) &&
-         !isEvaluationDue(started) && !signals.stopRequested();
+         !isEvaluationDue(started) && !requests.stop();
 }
 
-void Training::startStep(BatchLoader &loader) {
-  savingOnError([&] {
-    stepallocator::StepScope scope;
-    loader.takeInto(program.at(0));
+int Training::takeBatch(BatchLoader &loader) {
+  return savingOnError([&] {
+    return requests.next("the next batch", [&] {
+      stepallocator::StepScope scope;
+      loader.takeInto(program.at(0));
+    });
   });
+}
+
+void Training::startStep() {
   if (output.profile) output.profile->beginStep();
   auto start = std::chrono::steady_clock::now();
   {
@@ -153,18 +168,25 @@ void Training::finishStep() {
   StepReport report = readReport(program, stepEntry(), step);
   output.step(report);
   watchDivergence(report);
+  if (int64_t every = options.train.checkReplicas; ranks.count() > 1 && every > 0 && step % every == 0) {
+    program.pullState();
+    checkReplicas(manifest(), ranks.mesh(), ranks.world(), stateIn(program));
+  }
 }
 
 ExitStatus Training::stopEarly(int signal) {
   save();
+  RunRanks::LongWork end(ranks);
   output.finish(program); // the status is that of a stop: the run is to be resumed
-  signals.finish();
+  requests.finish();
   if (!checkpoints.folder) {
     output.progress->say(
         fmt::format("stopped at step {}; nothing was saved, since there is no --checkpoint-dir", step));
     return static_cast<ExitStatus>(128 + signal);
   }
-  if (checkpoints.savedStep != step) fail("stopped at step {}, but it could not be saved", step);
+  ranks.together("the end of a run that was stopped", [&] {
+    if (checkpoints.savedStep != step) fail("stopped at step {}, but it could not be saved", step);
+  });
   output.progress->say(fmt::format("stopped at step {} and saved {}; run again to resume", step, checkpoints.last));
   return ExitStatus::Stopped;
 }
@@ -189,6 +211,7 @@ void Training::describeNothingToDo() {
 
 ExitStatus Training::run() {
   if (options.train.auditSteps > 0) {
+    RunRanks::LongWork work(ranks); // each rank compares its own values
     std::string audit = auditPrecision(program, set, info.seed, info.position, options.train.auditSteps);
     return output.progress->sayResult(audit, "the audit") ? ExitStatus::Done : ExitStatus::Fault;
   }
@@ -201,31 +224,36 @@ ExitStatus Training::run() {
     BatchLoader loader(set, info.seed, options.train.overfitBatch ? 0 : info.position, options.train.overfitBatch);
     while (step < lastStep && !isPatienceOver()) {
       // First, since a stop makes evaluation and save unnecessary; it may also come before the first step.
-      if (int signal = signals.stopRequested()) {
+      if (int signal = takeBatch(loader)) {
         finishSteps();
         return stopEarly(signal);
       }
-      startStep(loader);
+      startStep();
       if (step + 1 < started) finishStep();
       if (canStartNext()) continue;
       finishSteps();
-      if (signals.stopRequested() && step < lastStep) continue;
+      if (requests.stop() && step < lastStep) continue;
       evaluateIfDue();
       if (isSaveDue(step)) save(/*isOnlyBest=*/!isSaveScheduled(step));
     }
   }
-  if (evaluation.wasStopped) return stopEarly(signals.stopRequested());
+  if (evaluation.wasStopped) return stopEarly(requests.stop());
   save();
   if (!isOver && step < lastStep)
     output.progress->say(fmt::format("stopped early at step {}: {}", step, evaluation.best->describe()));
+  RunRanks::LongWork end(ranks);
   bool isWritten = output.finish(program);
-  signals.finish();
-  if (checkpoints.folder && checkpoints.savedStep != step)
-    fail("trained to step {}, but that could not be saved in {}, see the warning above; run again when that is fixed",
-         step, checkpoints.folder->path());
+  requests.finish();
+  ranks.together("the end of the run", [&] {
+    if (checkpoints.folder && checkpoints.savedStep != step)
+      fail("trained to step {}, but that could not be saved in {}, see the warning above; run again when that is fixed",
+           step, checkpoints.folder->path());
+  });
   return isWritten ? ExitStatus::Done : ExitStatus::Fault;
 }
 
-ExitStatus runTrain(LoadedProgram &program, const Options &options) { return Training(program, options).run(); }
+ExitStatus runTrain(LoadedProgram &program, const Options &options, RunRanks &ranks) {
+  return Training(program, options, ranks).run();
+}
 
 } // namespace tessera::runtime

@@ -6,6 +6,9 @@
 //   4. compare with the run that is resumed
 //   5. open what the run writes
 //
+// What may fail on one rank only is inside of `RunRanks::together`, without collectives. What is around that fails on
+// all ranks or on none.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/commands/Training.h"
@@ -26,21 +29,30 @@ static int64_t microBatchesOf(const Manifest &manifest) {
   if (!manifest.hasEntry("evaluate")) return 1;
   auto rowsOf = [&](const char *entry) {
     const ValueSpec *input = manifest.entry(entry).input("data");
-    return input && !input->axes.empty() ? std::max<int64_t>(1, input->axes[0].size) : 1;
+    return input && !input->axes.empty() ? std::max<int64_t>(1, wholeAxes(*input)[0].size) : 1;
   };
   return std::max<int64_t>(1, rowsOf("step") / rowsOf("evaluate"));
 }
 
-Training::Training(LoadedProgram &program, const Options &options)
-    : program(program), options(options), settings(program.manifest().settings, microBatchesOf(program.manifest())),
-      files(program.manifest().data, options.data) {
-  for (const std::string &assignment : options.set) settings.set(assignment);
-  findLength();
-  set = openDataSet(manifest(), stepEntry(), files, Split::Train);
-  program.start(options.threads, options.bind);
-  openFolder();
-  begin();
-  openOutputs();
+Training::Training(LoadedProgram &program, const Options &options, RunRanks &ranks)
+    : program(program), options(options), ranks(ranks),
+      settings(program.manifest().settings, microBatchesOf(program.manifest())), files({}, {}),
+      requests(ranks.world()) {
+  RunRanks::LongWork start(ranks);
+  ranks.together("settings and data", [&] {
+    files = DataFiles(manifest().data, options.data);
+    for (const std::string &assignment : options.set) settings.set(assignment);
+    findLength();
+    requests.setMinutes(settings.real("save.minutes", 0));
+    set = openDataSet(manifest(), stepEntry(), files, Split::Train, program.positions());
+    this->program.start(options.threads, options.bind);
+  });
+  ranks.requireSameData(files, set, Split::Train, manifest());
+  ranks.together("the beginning of the run", [&] {
+    openFolder();
+    begin();
+    openOutputs();
+  });
 }
 
 void Training::findLength() {
@@ -55,7 +67,7 @@ void Training::openFolder() {
   if (path.empty() && settings.has("save")) path = defaultCheckpointFolder(manifest());
   if (path.empty()) return;
   checkpoints.folder.emplace(path);
-  checkpoints.folder->lock();
+  ranks.onFirst("the checkpoint folder", [&] { checkpoints.folder->lock(); });
 }
 
 /// Initialises, loads weights, or resumes.
@@ -68,9 +80,9 @@ void Training::begin() {
   info.program = program.hash();
   info.source = manifest().source;
   if (!manifest().isForGpu()) info.threads = program.threads();
-  recordData();
+  ranks.together("the record of the data", [&] { recordData(); });
   if (options.train.resume != "auto" && options.train.resume != "never") return resumeFrom(options.train.resume);
-  if (checkpoints.folder && options.train.resume == "never" && !checkpoints.folder->steps().empty())
+  if (checkpoints.folder && options.train.resume == "never" && !stepsIn(*checkpoints.folder, ranks.world()).empty())
     fail("{} has checkpoints already and --resume=never forbids to resume them; choose another --checkpoint-dir",
          checkpoints.folder->path());
   if (checkpoints.folder)
@@ -81,7 +93,7 @@ void Training::begin() {
     }
   moveTo(0, options.train.skipBatches);
   initialise(program, info.seed);
-  if (!options.train.init.empty()) loadModelFrom(program, options.train.init, "--init", options.partial);
+  if (!options.train.init.empty()) loadModelFrom(program, options.train.init, "--init", ranks.world(), options.partial);
 }
 
 /// What a checkpoint says of the data.
@@ -94,9 +106,11 @@ void Training::recordData() {
 void Training::continueRowOrder(const CheckpointInfo &saved, const std::string &path) {
   if (saved.rowOrder == info.rowOrder) return;
   Json before = info.sources;
-  files.takeRowOrder(saved.rowOrder, path);
-  set = openDataSet(manifest(), stepEntry(), files, Split::Train);
-  recordData();
+  ranks.together("the order of rows", [&] {
+    files.takeRowOrder(saved.rowOrder, path);
+    set = openDataSet(manifest(), stepEntry(), files, Split::Train, program.positions());
+    recordData();
+  });
   if (before != info.sources)
     output.differences.push_back("the checkpoint is of a version that held out the last rows for validation, and the "
                                  "run goes on with them; a new run holds out rows from everywhere");
@@ -120,7 +134,7 @@ bool Training::hasSameEvaluation(const CheckpointInfo &saved) const {
 /// The newest checkpoint of the run itself. If the program does not fit to it, the error says what changed since.
 std::optional<CheckpointInfo> Training::loadOwn() {
   try {
-    return loadNewest(program, *checkpoints.folder, "start again in another --checkpoint-dir");
+    return loadNewest(program, *checkpoints.folder, "start again in another --checkpoint-dir", ranks.world());
   } catch (const CheckpointDamaged &) {
     throw;
   } catch (const Error &e) {
@@ -138,7 +152,7 @@ void Training::resumeFrom(const std::string &path) {
   std::string ownPath =
       checkpoints.folder ? asWritten(fs::weakly_canonical(fs::absolute(checkpoints.folder->path())).string()) : "";
   bool isInOwn = checkpoints.folder && fs::path(from).parent_path() == ownPath;
-  if (checkpoints.folder && !checkpoints.folder->steps().empty()) {
+  if (checkpoints.folder && !stepsIn(*checkpoints.folder, ranks.world()).empty()) {
     std::optional<CheckpointInfo> saved = loadOwn();
     if (saved->resumedFrom == from || from == ownPath) return resumeOwn(*saved);
     if (!isInOwn)
@@ -150,10 +164,10 @@ void Training::resumeFrom(const std::string &path) {
   CheckpointInfo saved;
   if (isFolderOfCheckpoints(path, "--resume")) {
     CheckpointFolder other(path);
-    saved = *loadNewest(program, other, "give --resume another checkpoint");
+    saved = *loadNewest(program, other, "give --resume another checkpoint", ranks.world());
     checkpoint = other.pathOf(saved.step);
   } else {
-    saved = loadCheckpoint(path, manifest(), stateIn(program));
+    saved = loadCheckpoint(path, manifest(), stateIn(program), ranks.world());
     program.pushState();
   }
   saved.resumedFrom = from;
@@ -209,34 +223,41 @@ void Training::openOutputs() {
   Progress::Plan plan;
   plan.firstStep = step, plan.lastStep = lastStep;
   plan.logEvery = options.train.logEvery;
-  plan.perStep = output.perStep(), plan.unit = output.unitName(), plan.flops = stepEntry().flops;
+  plan.perStep = output.perStep(), plan.unit = output.unitName(), plan.flops = stepEntry().flops * ranks.count();
   plan.arenaBytes = manifest().arena.bytes, plan.quiet = options.train.quiet;
-  if (options.train.metrics == "-") plan.out = stderr;
+  plan.isForwarded = ranks.count() > 1;
+  if (options.train.metrics == "-" && ranks.isFirst()) plan.out = stderr;
   output.progress.emplace(plan);
-  output.progress->note(fmt::format("{}: one rank, {}, arena {} bytes, seed {}", manifest().model,
+  output.progress->note(fmt::format("{}: {}, {}, arena {} bytes, seed {}", manifest().model, ranks.describe(),
                                     program.describeMachine(), manifest().arena.bytes, info.seed));
   if (step > 0) output.progress->note(fmt::format("resumed at step {}", step));
   if (!checkpoints.folder)
     output.progress->note("nothing will be saved; name a folder with --checkpoint-dir to save checkpoints");
   openEvaluation();
   openBest();
+  divergence.lossGrowth().begin(output.perStep());
+  output.rates.begin(lastStep);
+  HeldMemory held;
+  set.addHeld(held);
+  if (evaluation.over) evaluation.over->data().addHeld(held);
+  output.ledger.setHeld(totalOf(held));
+  ranks.onFirst("what the run writes", [&] {
+    warnOfData();
+    refuseFilesInUse();
+    if (!options.train.profile.empty()) output.openProfile(options.train.profile, program);
+    if (options.train.profileTable) output.openProfileTable(program);
+    // Last: a run that fails before leaves the file as it is.
+    output.records.open(options.train.metrics, options.train.tensorboard, step, info.evaluated);
+  });
+  output.showDifferences(step);
+}
+
+void Training::warnOfData() {
   const DataSet *evaluated = evaluation.over ? &evaluation.over->data() : nullptr;
   const DataSet *validation = settings.text("evaluate.on", "val") == "val" ? evaluated : nullptr;
   for (const std::string &line : dataWarnings(manifest(), files, set, validation))
     output.progress->say("warning: " + line);
   for (const std::string &line : dataNotes(&set, evaluated)) output.progress->note("note: " + line);
-  divergence.lossGrowth().begin(output.perStep());
-  rates.begin(lastStep);
-  HeldMemory held;
-  set.addHeld(held);
-  if (evaluated) evaluated->addHeld(held);
-  output.ledger.setHeld(totalOf(held));
-  refuseFilesInUse();
-  if (!options.train.profile.empty()) output.openProfile(options.train.profile, program);
-  if (options.train.profileTable) output.openProfileTable(program);
-  // Last: a run that fails before leaves the file as it is.
-  output.records.open(options.train.metrics, options.train.tensorboard, step, info.evaluated);
-  output.showDifferences(step);
 }
 
 /// An output must not replace an input, nor another output.
@@ -253,21 +274,20 @@ void Training::refuseFilesInUse() const {
 
 void Training::openEvaluation() {
   if (!manifest().hasEntry("evaluate")) return;
-  if (settings.text("evaluate.on", "val") == "train") {
-    if (settings.has("evaluate") || hasValidation(manifest(), stepEntry(), files))
-      evaluation.over.emplace(program, files, Split::Train);
-    return;
+  Split split = settings.text("evaluate.on", "val") == "train" ? Split::Train : Split::Val;
+  bool hasAll = hasValidation(manifest(), stepEntry(), files);
+  if (hasAll || (split == Split::Train && settings.has("evaluate"))) {
+    ranks.together("the data of evaluations", [&] { evaluation.over.emplace(program, files, split); });
+    return ranks.requireSameData(files, evaluation.over->data(), split, manifest());
   }
+  if (split == Split::Train) return;
   ValidationSources sources = validationSources(manifest(), stepEntry(), files);
-  if (sources.without.empty()) {
-    evaluation.over.emplace(program, files, Split::Val);
-  } else if (!sources.with.empty()) {
+  if (!sources.with.empty())
     output.progress->note(fmt::format("'{}' has no validation data, so nothing is evaluated, although '{}' has some; "
                                       "name some with --data {}.val=PATH",
                                       sources.without[0], sources.with[0], sources.without[0]));
-  } else if (settings.has("evaluate")) {
+  else if (settings.has("evaluate"))
     output.progress->note("there is no validation data: nothing is evaluated; name some with --data val=PATH");
-  }
 }
 
 /// What `save.best` and `stop.patience` compare.

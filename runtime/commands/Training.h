@@ -4,14 +4,14 @@
 #define TESSERA_RUNTIME_COMMANDS_TRAINING_H
 
 #include "runtime/commands/FilesInUse.h"
+#include "runtime/commands/RunRanks.h"
 #include "runtime/commands/Session.h"
 #include "runtime/data/BatchLoader.h"
 #include "runtime/train/BestEvaluation.h"
 #include "runtime/train/Divergence.h"
-#include "runtime/train/RateWatch.h"
 #include "runtime/train/RunOutput.h"
+#include "runtime/train/RunRequests.h"
 #include "runtime/train/Settings.h"
-#include "runtime/train/Signals.h"
 
 namespace tessera::runtime {
 
@@ -21,7 +21,6 @@ struct RunCheckpoints {
   int64_t savedStep = -1;
   std::string last;     ///< path of the last checkpoint of this run
   std::string lastGood; ///< path of the last one before non-finite values
-  RunOutput::Clock::time_point savedAt = RunOutput::Clock::now();
 };
 
 /// How the run is evaluated.
@@ -34,10 +33,11 @@ struct RunEvaluation {
   explicit operator bool() const { return over.has_value(); }
 };
 
-/// A run: begins or resumes, then takes its steps.
+/// A run: begins or resumes, then takes its steps. All ranks do the same, in the same order; the first one changes the
+/// folder of checkpoints, and writes what else the run writes.
 class Training {
 public:
-  Training(LoadedProgram &program, const Options &options);
+  Training(LoadedProgram &program, const Options &options, RunRanks &ranks);
   ExitStatus run();
 
 private:
@@ -53,15 +53,17 @@ private:
   void continueRowOrder(const CheckpointInfo &saved, const std::string &path);
   bool hasSameEvaluation(const CheckpointInfo &saved) const;
   void openOutputs();
+  void warnOfData();
   void refuseFilesInUse() const;
   void openEvaluation();
   void openBest();
-  /// Runs `read`, which reads data and does not change the state. If it throws, the steps before it are saved first.
+  /// Runs `read`, which reads data and does not change the state. If it throws on all ranks, the steps before it are
+  /// saved first.
   template <typename Read> auto savingOnError(Read read) {
     try {
       return read();
-    } catch (const std::exception &) {
-      saveStarted();
+    } catch (const std::exception &error) {
+      if (ranks.isShared(error)) saveStarted();
       throw;
     }
   }
@@ -74,7 +76,9 @@ private:
       output.progress->say(fmt::format("warning: {}", error.what())); // the caller throws what ends the run
     }
   }
-  void startStep(BatchLoader &loader);
+  /// Copies the next batch into the arena. Returns the signal if the run is to stop instead, else 0.
+  int takeBatch(BatchLoader &loader);
+  void startStep();
   void finishStep();
   /// Waits for all steps that were started.
   void finishSteps() {
@@ -86,18 +90,12 @@ private:
   void warnOfEvaluation(const EvaluationResult &result);
   void evaluateIfDue();
   void evaluateNow();
-  /// `every`: the setting with the number of steps between two occurrences; 0: never.
-  bool isDue(const char *every, int64_t at) const {
-    int64_t steps = settings.integer(every, 0);
-    return steps > 0 && at % steps == 0;
-  }
   bool isEvaluationDue(int64_t at) const;
   /// `isOnlyBest`: no other reason than its evaluation.
   void save(bool isOnlyBest = false);
   /// Whether a checkpoint is due whatever the evaluations say.
   bool isSaveScheduled(int64_t at) const;
   bool isSaveDue(int64_t at) const { return isBest(at) || isSaveScheduled(at); }
-  bool savesBest() const { return !settings.text("save.best", "").empty(); }
   /// Whether the last evaluation was at this step and better than all before, and its checkpoint is wanted.
   bool isBest(int64_t at) const;
   /// Whether so many evaluations were no better than one before that the run ends.
@@ -111,6 +109,7 @@ private:
 
   LoadedProgram &program;
   const Options &options;
+  RunRanks &ranks;
   Settings settings;
   DataFiles files;
   DataSet set;
@@ -121,8 +120,7 @@ private:
   int64_t lastStep = 0, step = 0;
   int64_t started = 0; ///< the last step that was started; `step` is the last whose results were read
   Divergence divergence;
-  RateWatch rates;
-  Signals signals;
+  RunRequests requests;
 };
 
 } // namespace tessera::runtime

@@ -5,6 +5,8 @@
 #include "runtime/commands/FilesInUse.h"
 #include "runtime/commands/Session.h"
 
+#include <algorithm>
+
 namespace tessera::runtime {
 
 ExitStatus runExport(LoadedProgram &program, const Options &options) {
@@ -15,14 +17,13 @@ ExitStatus runExport(LoadedProgram &program, const Options &options) {
   FilesInUse files(program);
   files.addData(DataFiles(program.manifest().data, {}));
   files.check("export", options.weights);
-  program.start(options.threads, options.bind);
-  std::string loaded = loadParameters(program, options);
+  WholeModel model(program.manifest());
+  std::string loaded = loadParameters(model, options);
   files.addWeights(loaded);
   files.check("export", options.weights);
-  program.pullState();
   size_t tensors = 0;
   replaceFile(output.path, [&](DurableFile &file) {
-    tensors = saveWeights(file, options.partial, program.manifest(), stateIn(program));
+    tensors = saveWeights(file, options.partial, model.manifest(), model.address());
   });
   printText("wrote {} ({} tensors of {})\n", options.weights, tensors, loaded);
   return ExitStatus::Done;
@@ -30,6 +31,10 @@ ExitStatus runExport(LoadedProgram &program, const Options &options) {
 
 ExitStatus runImport(LoadedProgram &program, const Options &options) {
   const Manifest &manifest = program.manifest();
+  const std::vector<MeshAxisSpec> &mesh = manifest.target.ranks.mesh;
+  if (std::any_of(mesh.begin(), mesh.end(), [](const MeshAxisSpec &axis) { return axis.size > 1; }))
+    failUsage("import: this program is for several ranks, which compute its initial state together; import with the "
+              "model compiled without --mesh: such a checkpoint is resumed on any mesh");
   CheckpointFolder folder(options.output.empty() ? defaultCheckpointFolder(manifest) : options.output);
   auto refuseUsed = [&] {
     if (!folder.steps().empty()) fail("{} has checkpoints already; choose another --checkpoint-dir", folder.path());
@@ -41,11 +46,12 @@ ExitStatus runImport(LoadedProgram &program, const Options &options) {
   info.seed = options.seed.value_or(defaultSeed);
   info.settings = manifest.settings;
   initialise(program, info.seed);
-  loadModelFrom(program, options.weights, "import", options.partial);
+  OneRank world;
+  loadModelFrom(program, options.weights, "import", world, options.partial);
   program.pullState();
   folder.lock(); // only now: rejected weights must not leave a folder
   refuseUsed();
-  printText("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program)));
+  printText("wrote {}\n", saveCheckpoint(folder, info, manifest, stateIn(program), world));
   return ExitStatus::Done;
 }
 

@@ -22,18 +22,32 @@ static uint64_t shuffleKey(const DataSet &set, size_t source, uint64_t seed) {
   return rows == set.readers[0]->rows() ? seed : seed + mix64(static_cast<uint64_t>(rows));
 }
 
+/// Rows that this rank has of a source's inputs, at most.
+static int64_t mostRows(const DataSet &set, size_t source) {
+  int64_t most = 0;
+  for (const BatchInput &input : set.inputs)
+    if (input.source == source) most = std::max(most, input.rows.size);
+  return most;
+}
+
 void fillTrainingBatch(const DataSet &set, uint64_t seed, int64_t number, char *const *targets) {
   for (size_t source = 0; source < set.readers.size(); ++source) {
-    const RowReader &reader = *set.readers[source];
-    int64_t rows = reader.rows();
+    int64_t rows = set.readers[source]->rows();
     uint64_t key = shuffleKey(set, source, seed);
-    for (int64_t i = 0; i < set.batch; ++i) {
-      int64_t position = number * set.batch + i, row = position % rows;
+    int64_t known = -1, row = 0; // a position, and its row: inputs of one source mostly have the same ones
+    auto rowAt = [&](int64_t position) {
+      if (position == known) return row;
+      known = position;
+      row = position % rows;
       if (set.shuffle[source]) row = Permutation(rows, key, position / rows)(row); // constructing one is cheap
-      for (size_t k = 0; k < set.inputs.size(); ++k)
-        if (set.inputs[k].source == source)
-          reader.read(row, set.inputs[k].request, targets[k] + i * set.inputs[k].rowBytes);
-    }
+      return row;
+    };
+    for (int64_t i = 0, most = mostRows(set, source); i < most; ++i)
+      for (size_t k = 0; k < set.inputs.size(); ++k) {
+        const BatchInput &input = set.inputs[k];
+        if (input.source == source && i < input.rows.size)
+          set.readRow(input, rowAt(number * set.batch + input.rows.padded(i)), targets[k] + i * input.rowBytes);
+      }
   }
   set.checkFilesRead(); // after the last row, so that no batch with rows of a changed file is used
 }
@@ -54,9 +68,9 @@ int64_t fillOrderedBatch(const DataSet &set, int64_t number, char *const *target
     const BatchInput &input = set.inputs[k];
     // The last row pads the batch: computing on a real row yields finite values, so that a weight of 0 removes it,
     // and it does not change a maximum.
-    for (int64_t i = 0; i < set.batch; ++i) {
-      int64_t row = number * set.batch + std::min(i, real - 1);
-      if (real > 0) set.readers[input.source]->read(row, input.request, targets[k] + i * input.rowBytes);
+    for (int64_t i = 0; real > 0 && i < input.rows.size; ++i) {
+      int64_t row = number * set.batch + std::min(input.rows(i), real - 1);
+      set.readRow(input, row, targets[k] + i * input.rowBytes);
     }
   }
   set.checkFilesRead();

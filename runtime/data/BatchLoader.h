@@ -18,11 +18,12 @@
 
 namespace tessera::runtime {
 
-/// Fills batch `number` of the endless shuffled sequence. `targets` are the addresses of the set's inputs.
+/// Fills this rank's part of batch `number` of the endless shuffled sequence. `targets` are the addresses of the set's
+/// inputs.
 void fillTrainingBatch(const DataSet &set, uint64_t seed, int64_t number, char *const *targets);
 
-/// Fills batch `number` of one pass in order. The last row is repeated as padding. Returns the number of rows without
-/// padding.
+/// Fills this rank's part of batch `number` of one pass in order. The last row is repeated as padding. Returns the
+/// number of rows without padding, of all ranks together.
 int64_t fillOrderedBatch(const DataSet &set, int64_t number, char *const *targets);
 
 /// Batches of one ordered pass: all rows, the last batch partial. A pass over several sources ends with the shortest.

@@ -207,16 +207,17 @@ static std::unique_ptr<RowReader> openRows(const DataSpec &spec, const DataFiles
 /// Rows are copied as they are stored in the files: the batch axis must be outermost, the others in the order of the
 /// field.
 static void checkOrder(const DataSpec &spec, const ValueSpec &value) {
-  if (value.axes.empty() || (!spec.batchAxis.empty() && value.axes[0].name != spec.batchAxis))
+  std::vector<AxisSpec> axes = wholeAxes(value);
+  if (axes.empty() || (!spec.batchAxis.empty() && axes[0].name != spec.batchAxis))
     fail("manifest: the outermost axis of data input '{}' is not the batch axis '{}'", value.name, spec.batchAxis);
   for (const FieldSpec &field : spec.fields)
     if (field.name == value.field && !field.axes.empty() &&
-        !std::equal(field.axes.begin(), field.axes.end(), value.axes.begin() + 1, value.axes.end()))
-      fail("manifest: data input '{}' is {}, its field is {}", value.name, formatAxes(value.axes),
-           formatAxes(field.axes));
+        !std::equal(field.axes.begin(), field.axes.end(), axes.begin() + 1, axes.end()))
+      fail("manifest: data input '{}' is {}, its field is {}", value.name, formatAxes(axes), formatAxes(field.axes));
 }
 
-DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split) {
+DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split,
+                    const RankPositions &positions) {
   DataSet set;
   set.order = files.rowOrder();
   std::vector<std::vector<FieldRequest>> requests;
@@ -225,14 +226,16 @@ DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const 
     if (!manifest.dataNamed(value.data))
       fail("manifest: input '{}' reads the unknown source '{}'", value.name, value.data);
     checkOrder(*manifest.dataNamed(value.data), value);
-    int64_t batch = value.axes[0].size;
-    if (set.batch != 0 && set.batch != batch)
+    AxisWindow rows = windowOf(value, 0, positions);
+    if (set.batch != 0 && set.batch != rows.whole)
       fail("manifest: the data inputs of '{}' differ in their batch", entry.name);
-    set.batch = batch;
+    set.batch = rows.whole;
+    RowWindow window(value, positions);
     size_t source = std::find(set.names.begin(), set.names.end(), value.data) - set.names.begin();
     if (source == set.names.size()) set.names.push_back(value.data), requests.emplace_back();
-    set.inputs.push_back({&value, source, requests[source].size(), value.bytes / batch});
-    requests[source].push_back({value.field, value.type, value.elements() / batch, value.of});
+    size_t request = requests[source].size();
+    requests[source].push_back({value.field, value.type, window.wholeElements(), value.of});
+    set.inputs.push_back({&value, source, request, value.bytes / rows.size, rows, std::move(window)});
   }
   for (size_t i = 0; i < set.names.size(); ++i) {
     const DataSpec &spec = *manifest.dataNamed(set.names[i]);
@@ -240,6 +243,13 @@ DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const 
     set.readers.push_back(openRows(spec, files, split, requests[i]));
   }
   return set;
+}
+
+void DataSet::readRow(const BatchInput &input, int64_t row, char *target) const {
+  const RowReader &reader = *readers[input.source];
+  if (input.window.isWhole()) return reader.read(row, input.request, target);
+  reader.read(row, input.request, input.window.row());
+  input.window.copyTo(target);
 }
 
 void DataSet::addHeld(HeldMemory &held) const {

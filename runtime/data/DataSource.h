@@ -8,6 +8,7 @@
 #ifndef TESSERA_RUNTIME_DATA_DATASOURCE_H
 #define TESSERA_RUNTIME_DATA_DATASOURCE_H
 
+#include "runtime/data/RankWindow.h"
 #include "runtime/data/RowReader.h"
 
 #include <set>
@@ -73,7 +74,9 @@ private:
 struct BatchInput {
   const ValueSpec *value = nullptr;
   size_t source = 0, request = 0; ///< which reader, and which of its requests
-  int64_t rowBytes = 0;
+  int64_t rowBytes = 0;           ///< of this rank's part
+  AxisWindow rows = {};           ///< of the batch that this rank has
+  RowWindow window = {};          ///< of each of them
 };
 
 /// The open readers of one split, for the data inputs of one entry function.
@@ -82,17 +85,21 @@ struct DataSet {
   std::vector<std::unique_ptr<RowReader>> readers;
   std::vector<BatchInput> inputs;
   std::vector<bool> shuffle; ///< by reader
-  int64_t batch = 0;         ///< rows that one call takes
+  int64_t batch = 0;         ///< rows that one call takes, on all ranks together
   RowOrder order = RowOrder::Joint;
 
+  /// Writes this rank's part of a row of an input's source to `target`.
+  void readRow(const BatchInput &input, int64_t row, char *target) const;
   /// Adds the memory of the readers, without mapped files.
   void addHeld(HeldMemory &held) const;
   /// Throws an Error if a file that rows were read from has changed since it was opened.
   void checkFilesRead() const;
 };
 
-/// Opens all sources that `entry` reads. Throws an Error if a file is at fault or a split has no files.
-DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split);
+/// Opens all sources that `entry` reads, for the rank at these positions of the program's mesh. Throws an Error if a
+/// file is at fault or a split has no files.
+DataSet openDataSet(const Manifest &manifest, const EntryFunction &entry, const DataFiles &files, Split split,
+                    const RankPositions &positions = {});
 
 /// The sources that `entry` reads, by whether they have data for validation.
 struct ValidationSources {

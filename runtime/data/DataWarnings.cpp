@@ -126,7 +126,7 @@ static void warnOfSortedTail(const DataSpec &spec, const DataFiles &files, const
   Portion portion = files.portion(spec, Split::Val);
   if (portion.kind == Portion::All || portion.seed || infoOf(spec.format).isSequence()) return;
   for (const BatchInput &input : set.inputs) {
-    bool isClass = input.value->type == ElementType::I32 && input.value->of > 0 && input.rowBytes == sizeof(int32_t);
+    bool isClass = input.value->type == ElementType::I32 && input.value->of > 0 && input.window.wholeElements() == 1;
     if (input.source != source || !isClass || !isSorted(*set.readers[source], input.request)) continue;
     lines.push_back(
         fmt::format("data '{}' is sorted by '{}', and its last rows are for validation: that part has other "

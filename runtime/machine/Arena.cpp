@@ -17,8 +17,10 @@ static void touchPages(void *const *args, int64_t begin, int64_t end, void *) {
   for (int64_t page = begin; page < end; ++page) memory[page * pageBytes] = 0;
 }
 
-Arena::Arena(int64_t wanted, Threads &threads, const MemoryAdvice &advice) : bytes(std::max<int64_t>(wanted, 1)) {
+Arena::Arena(int64_t wanted, Threads &threads, const MemoryAdvice &advice, const std::optional<AvailableMemory> &share)
+    : bytes(std::max<int64_t>(wanted, 1)) {
   AvailableMemory available = availableMemory();
+  if (share && share->bytes < available.bytes) available = *share;
   if (bytes > available.bytes)
     fail("not enough memory: the program needs {} ({} bytes), {} has {} left ({} bytes); "
          "free memory, or {}",

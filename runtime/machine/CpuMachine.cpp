@@ -133,7 +133,7 @@ CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
     fail("only {} of {} threads run; {}", running, pool.count(), threadsAdvice);
   if (options.bind && !pool.bind())
     fail("--bind: {} threads, but this process may use fewer processors; lower --threads", pool.count());
-  arena = std::make_unique<Arena>(manifest.arena.bytes, pool, options.advice);
+  arena = std::make_unique<Arena>(manifest.arena.bytes, pool, options.advice, options.memory);
   prepareGemms();
   prepareScratch();
   prepareExchanges(options.groups);

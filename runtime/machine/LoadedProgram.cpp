@@ -53,7 +53,7 @@ int LoadedProgram::threadCount(int wanted) const {
 
 void LoadedProgram::start(int threads, bool bind) {
   mapCode();
-  MachineOptions options{threadCount(threads), bind, memoryAdvice, groups, ""};
+  MachineOptions options{threadCount(threads), bind, memoryAdvice, memoryShare, groups, ""};
   std::error_code error;
   if (std::filesystem::path own = std::filesystem::canonical(file, error); !file.empty() && !error)
     options.gemmChoices = own.string() + ".gemms.json";
@@ -88,6 +88,12 @@ TsrEntry LoadedProgram::codeOf(const std::string &entry) const {
   auto found = entries.find(entry);
   if (found == entries.end()) fail("this program was compiled without the entry function '{}'", entry);
   return found->second;
+}
+
+RankPositions LoadedProgram::positions() const {
+  RankPositions positions;
+  for (HostCommunicator *group : groups) positions[group->name()] = group->rank();
+  return positions;
 }
 
 /// Inputs with the role `rank`: the position of this rank along the mesh axis that their name says.

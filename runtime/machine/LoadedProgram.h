@@ -9,6 +9,7 @@
 
 #include "runtime/machine/Machine.h"
 #include "runtime/program/Payload.h"
+#include "runtime/ranks/Mesh.h"
 
 #include <cstring>
 #include <memory>
@@ -34,6 +35,10 @@ public:
 
   /// The ranks along each axis of the program's mesh, as groups named like it; called before `start`.
   void connect(std::vector<HostCommunicator *> along) { groups = std::move(along); }
+  /// This rank's position in each of them.
+  RankPositions positions() const;
+  /// What this process may allocate, if that is less than what is available: others share the machine with it.
+  void limitMemory(AvailableMemory share) { memoryShare = std::move(share); }
 
   /// Maps the code and allocates the arena. On a CPU it starts `threads` threads (0: as many as the program was
   /// compiled for, or as there are cores), each pinned to a core if `bind`.
@@ -97,6 +102,7 @@ private:
   Manifest description;
   std::string payloadHash, object;
   MemoryAdvice memoryAdvice;
+  std::optional<AvailableMemory> memoryShare;
   std::vector<HostCommunicator *> groups;
   int codeFile = -1;
   void *library = nullptr;

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tessera::runtime {
@@ -64,6 +65,7 @@ struct MachineOptions {
   int threads = 1;
   bool bind = false;                      ///< pin each thread to a core
   MemoryAdvice advice;                    ///< if there is too little memory; may be empty
+  std::optional<AvailableMemory> memory;  ///< of this process; none: what is available
   std::vector<HostCommunicator *> groups; ///< of the ranks along each axis of the program's mesh, named like it
   std::string gemmChoices;                ///< of a GPU: the file that records the fastest algorithms; empty: no search
 };

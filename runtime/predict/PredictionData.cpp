@@ -51,7 +51,7 @@ static std::vector<FieldSpec> fieldsOf(const DataSpec &spec, const EntryFunction
   fields[0].name = tokensField, fields[1].name = nextField;
   std::vector<AxisSpec> axes;
   for (const ValueSpec &value : entry.inputs)
-    if (value.data == spec.name) axes.assign(value.axes.begin() + 1, value.axes.end());
+    if (value.data == spec.name) axes = wholeAxes(value), axes.erase(axes.begin());
   for (FieldSpec &field : fields) field.type = ElementType::I32, field.axes = axes;
   return fields;
 }
@@ -84,14 +84,14 @@ static NamedField findField(const std::vector<DataSpec> &specs, const EntryFunct
 }
 
 void PredictionData::addCopied(const CopiedField &copied) {
-  const ValueSpec rows = wanted.inputs.front(); // for its batch
+  std::vector<AxisSpec> rows = wholeAxes(wanted.inputs.front()); // for their batch
   NamedField found = findField(described.data, wanted, copied.name);
   ValueSpec value;
   value.name = found.name();
   value.role = "data", value.data = found.source->name, value.field = found.field.name;
   value.type = found.field.type;
   value.of = copied.of;
-  value.axes = {rows.axes.front()};
+  value.axes = {rows.front()};
   value.axes.insert(value.axes.end(), found.field.axes.begin(), found.field.axes.end());
   value.bytes = bytesOf(value.type);
   for (const AxisSpec &axis : value.axes) value.bytes *= axis.size;
@@ -197,7 +197,8 @@ static void leaveOutColumns(DataSpec &spec, const EntryFunction &wanted, const S
 //===----------------------------------------------------------------------===//
 
 PredictionData::PredictionData(const Manifest &manifest, const std::vector<const ValueSpec *> &results,
-                               const std::vector<std::string> &options, const std::vector<CopiedField> &copied)
+                               const std::vector<std::string> &options, const std::vector<CopiedField> &copied,
+                               const RankPositions &positions)
     : files({}, {}) {
   addSources(manifest, results);
   if (wanted.inputs.empty()) fail("manifest: 'predict' reads no data");
@@ -206,7 +207,7 @@ PredictionData::PredictionData(const Manifest &manifest, const std::vector<const
   requireFiles();
   for (DataSpec &spec : described.data)
     if (spec.format == DataFormat::Csv) leaveOutColumns(spec, wanted, files.paths(spec.name, Split::Val));
-  set = openDataSet(described, wanted, files, Split::Val);
+  set = openDataSet(described, wanted, files, Split::Val, positions);
   checkRows();
 }
 

@@ -18,10 +18,12 @@ struct CopiedField {
 /// The rows of the files that --data names, in their order, without the fields that only training needs.
 class PredictionData {
 public:
-  /// Opens the data that `results` of the entry function `predict` are computed from, and of `copied` fields. Throws an
-  /// Error if a file is missing or at fault.
+  /// Opens the data that `results` of the entry function `predict` are computed from, and of `copied` fields, for the
+  /// rank at these positions of the program's mesh; copied fields are whole on each rank. Throws an Error if a file is
+  /// missing or at fault.
   PredictionData(const Manifest &manifest, const std::vector<const ValueSpec *> &results,
-                 const std::vector<std::string> &options, const std::vector<CopiedField> &copied);
+                 const std::vector<std::string> &options, const std::vector<CopiedField> &copied,
+                 const RankPositions &positions = {});
   PredictionData(const PredictionData &) = delete;
 
   int64_t rows() const { return set.readers[0]->rows(); }
@@ -30,6 +32,8 @@ public:
   /// Values at the ends of text or token files that fill no row.
   int64_t leftOver() const;
   const DataFiles &dataFiles() const { return files; }
+  /// The sources, without what their descriptions say of files.
+  const Manifest &description() const { return described; }
 
   /// Fills the inputs of the program, and the copied fields, with a batch. Returns the number of rows without padding.
   int64_t fill(int64_t batch, const LoadedProgram &program);

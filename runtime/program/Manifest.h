@@ -31,6 +31,7 @@ struct AxisSpec {
 struct DividedAxis {
   std::string axis, along;
   int64_t whole = 0; ///< elements of all ranks, without padding
+  int64_t blocks = 1;
   bool operator==(const DividedAxis &) const = default;
 };
 

@@ -2,6 +2,8 @@
 
 #include "runtime/ranks/Agreement.h"
 
+#include "runtime/base/Hash.h"
+
 #include <algorithm>
 
 namespace tessera::runtime {
@@ -16,6 +18,7 @@ void Agreement::setError(const std::string &text, ExitStatus status) {
   set(AgreedFlag::Error, static_cast<int>(status));
   errorText = text.substr(0, longestArgument);
   own.textBytes = static_cast<int32_t>(errorText.size());
+  own.textHash = hashXxh64(errorText.data(), errorText.size());
 }
 
 AgreedValues Agreement::agree(std::string_view what) {
@@ -33,7 +36,10 @@ AgreedValues Agreement::agree(std::string_view what) {
   text.resize(all[error.rank].textBytes);
   group.broadcast(what, text.data(), text.size(), error.rank);
   if (group.size() == 1) throw Error(text, static_cast<ExitStatus>(error.value));
-  throw RankError(error.rank, text, static_cast<ExitStatus>(error.value));
+  bool isOfAll = std::all_of(all.begin(), all.end(), [&](const Brought &brought) {
+    return brought.textBytes == all[0].textBytes && brought.textHash == all[0].textHash;
+  });
+  throw RankError(isOfAll ? noRank : error.rank, text, static_cast<ExitStatus>(error.value));
 }
 
 void Agreement::together(std::string_view what, const std::function<void()> &body) {

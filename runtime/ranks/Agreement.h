@@ -46,9 +46,10 @@ private:
 /// before rank 0 has printed anything.
 class RankError : public Error {
 public:
+  /// `rank` may be `noRank`: all ranks have this error, and the text names none.
   RankError(int rank, const std::string &text, ExitStatus status)
-      : Error(fmt::format("rank {}: {}", rank, text), status), failed(rank) {}
-  /// The rank whose error it is.
+      : Error(rank == noRank ? text : fmt::format("rank {}: {}", rank, text), status), failed(rank) {}
+  /// The rank whose error it is, or `noRank`.
   int rank() const { return failed; }
 
 private:
@@ -66,7 +67,7 @@ public:
   void setError(const std::string &text, ExitStatus status);
 
   /// A collective. Throws the error of the first rank with the highest status if any rank set one: a RankError on
-  /// several ranks, an Error on one. Allocates memory only then.
+  /// several ranks, which names no rank if all set the same one, an Error on one. Allocates memory only then.
   AgreedValues agree(std::string_view what);
 
   /// A collective: runs `body` on each rank, and throws on all ranks if it throws on one. `body` must not call
@@ -78,6 +79,7 @@ private:
   struct Brought {
     std::array<int32_t, agreedFlags> values = {};
     int32_t textBytes = 0; ///< of its error
+    uint64_t textHash = 0;
   };
 
   HostCommunicator &group;

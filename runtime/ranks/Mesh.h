@@ -10,6 +10,7 @@
 
 #include "runtime/ranks/Communicator.h"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ struct MeshAxis {
   int size = 1;
   bool operator==(const MeshAxis &) const = default;
 };
+
+/// Where a rank is along each axis of a mesh, by name. An axis that is missing has one position, 0.
+using RankPositions = std::map<std::string, int>;
 
 class Mesh {
 public:

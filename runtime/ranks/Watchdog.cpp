@@ -76,11 +76,18 @@ void Watchdog::begin(std::string_view name) noexcept {
 void Watchdog::end() noexcept {
   std::lock_guard lock(mutex);
   announced.isInside = false;
-  announced.since = announced.allowedUntil = Clock::now();
+  announced.since = Clock::now();
+  announced.allowedUntil = announced.since + announced.allowance;
 }
 
 void Watchdog::allow(milliseconds time) {
   std::lock_guard lock(mutex);
+  announced.allowedUntil = Clock::now() + time;
+}
+
+void Watchdog::allowAlways(milliseconds time) {
+  std::lock_guard lock(mutex);
+  announced.allowance = time;
   announced.allowedUntil = Clock::now() + time;
 }
 

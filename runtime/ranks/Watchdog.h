@@ -61,6 +61,9 @@ public:
   /// This rank may be late for its next collective by this time from now on, because of work that it does alone, such
   /// as writing a file. Its next collective ends the allowance.
   void allow(std::chrono::milliseconds time);
+  /// The same from now on before each collective, until it is called with 0: for work that many collectives interrupt,
+  /// such as writing a file in parts.
+  void allowAlways(std::chrono::milliseconds time);
 
   /// This rank ends with an error that the others cannot learn of in a collective, and has printed it: ends them with
   /// that status, in silence.
@@ -79,6 +82,7 @@ private:
     bool isInside = false;
     std::array<char, 64> name = {}; ///< ends with a zero
     Clock::time_point since = Clock::now(), allowedUntil = since;
+    Milliseconds allowance{0}; ///< after each collective
   };
   /// What is known of another rank.
   struct Other {

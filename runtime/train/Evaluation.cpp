@@ -9,20 +9,21 @@ namespace tessera::runtime {
 
 Evaluation::Evaluation(LoadedProgram &program, const DataFiles &files, Split split)
     : program(program), entry(program.manifest().entry("evaluate")),
-      set(openDataSet(program.manifest(), entry, files, split)) {
+      set(openDataSet(program.manifest(), entry, files, split, program.positions())) {
   for (const BatchInput &input : set.inputs) targets.push_back(program.at(input.value->offset));
 }
 
 void writeBatchInputs(LoadedProgram &program, const EntryFunction &entry, int64_t batch, int64_t rows) {
   if (const ValueSpec *weight = entry.input("weight")) {
     auto *weights = reinterpret_cast<float *>(program.at(weight->offset));
-    for (int64_t i = 0; i < weight->elements(); ++i) weights[i] = i < rows ? 1.0f : 0.0f;
+    AxisWindow window = windowOf(*weight, 0, program.positions());
+    for (int64_t i = 0; i < weight->elements(); ++i) weights[i] = window(i) < rows ? 1.0f : 0.0f;
   }
   if (const ValueSpec *number = entry.input("batch_number"))
     *reinterpret_cast<int32_t *>(program.at(number->offset)) = static_cast<int32_t>(batch);
 }
 
-std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const std::function<bool()> &stop) {
+std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const BatchReading &reading) {
   struct Sum {
     const ValueSpec *value, *count;
     double sum = 0, weight = 0;
@@ -34,9 +35,12 @@ std::optional<EvaluationResult> Evaluation::run(int64_t maxBatches, const std::f
   if (maxBatches > 0) batches = std::min(batches, maxBatches);
   EvaluationResult result;
   for (int64_t batch = 0; batch < batches; ++batch) {
-    if (stop && stop()) return std::nullopt;
     int64_t real = 0;
-    withMappedFiles([&] { real = fillOrderedBatch(set, batch, targets.data()); });
+    auto read = [&] { withMappedFiles([&] { real = fillOrderedBatch(set, batch, targets.data()); }); };
+    if (!reading)
+      read();
+    else if (!reading(read))
+      return std::nullopt;
     writeBatchInputs(program, entry, batch, real);
     program.call("evaluate");
     result.rows += real;

@@ -19,16 +19,20 @@ struct EvaluationResult {
 };
 
 /// Writes what an entry function is told of a batch beside its data: which of its rows are padding (all after the first
-/// `rows`), and its number, from which random values are drawn.
+/// `rows` of all ranks together), and its number, from which random values are drawn.
 void writeBatchInputs(LoadedProgram &program, const EntryFunction &entry, int64_t batch, int64_t rows);
+
+/// Calls its argument, which reads a batch, and returns whether to go on.
+using BatchReading = std::function<bool(const std::function<void()> &read)>;
 
 /// Runs the entry function `evaluate` over a split in order.
 class Evaluation {
 public:
   Evaluation(LoadedProgram &program, const DataFiles &files, Split split);
 
-  /// At most `maxBatches` batches; 0: all. None if `stop`, called before each batch, returns true.
-  std::optional<EvaluationResult> run(int64_t maxBatches = 0, const std::function<bool()> &stop = nullptr);
+  /// At most `maxBatches` batches; 0: all. `reading`, if there is one, is called for each batch; none if it returns
+  /// false.
+  std::optional<EvaluationResult> run(int64_t maxBatches = 0, const BatchReading &reading = nullptr);
   const DataSet &data() const { return set; }
 
 private:

@@ -181,10 +181,11 @@ std::string auditPrecision(LoadedProgram &program, const DataSet &set, uint64_t 
     // The entry functions share memory: the batch is copied before the first of them runs.
     std::map<std::string, std::vector<char>> batch;
     for (const ValueSpec &input : step.inputs)
-      batch[input.name].assign(program.at(input.offset), program.at(input.offset) + input.bytes);
+      if (input.role == "data")
+        batch[input.name].assign(program.at(input.offset), program.at(input.offset) + input.bytes);
     auto give = [&](const EntryFunction &function) {
       for (const ValueSpec &input : function.inputs)
-        memcpy(program.at(input.offset), batch.at(input.name).data(), input.bytes);
+        if (input.role == "data") memcpy(program.at(input.offset), batch.at(input.name).data(), input.bytes);
     };
     const StateEntry *scale = manifest.stateAt("loss_scale");
     float lossScale = 1;

@@ -23,7 +23,7 @@ std::string formatValues(const NamedValues &values) {
 }
 
 Progress::Progress(Plan plan)
-    : plan(plan), terminal(isatty(fileno(plan.out))), begun(Clock::now()), lastShown(begun),
+    : plan(plan), terminal(!plan.isForwarded && isatty(fileno(plan.out))), begun(Clock::now()), lastShown(begun),
       lastShownStep(plan.firstStep) {}
 
 /// Shortens a line to the terminal's width: a longer one would wrap and could not be overwritten.

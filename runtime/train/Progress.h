@@ -22,6 +22,7 @@ public:
     double flops = 0; ///< of one step
     int64_t arenaBytes = 0;
     bool quiet = false;
+    bool isForwarded = false; ///< a job launcher passes lines on: its terminal may be a file
     std::FILE *out = stdout;
   };
   explicit Progress(Plan plan);

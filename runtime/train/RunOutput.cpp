@@ -37,6 +37,7 @@ bool RunOutput::finish(LoadedProgram &program) {
 
 void RunOutput::step(const StepReport &report) {
   progress->step(report);
+  if (auto warning = rates.note(report)) progress->say(*warning);
   if (!records) return;
   Json json = recordOf(report);
   json[unit] = static_cast<int64_t>(unitsPerStep * static_cast<double>(report.step));

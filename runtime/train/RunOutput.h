@@ -6,6 +6,7 @@
 #include "runtime/train/Ledger.h"
 #include "runtime/train/ProfileFile.h"
 #include "runtime/train/Progress.h"
+#include "runtime/train/RateWatch.h"
 #include "runtime/train/RunRecord.h"
 
 namespace tessera::runtime {
@@ -20,6 +21,7 @@ public:
   std::vector<std::string> differences; ///< from the run that this one resumes
   Profile *profile = nullptr;           ///< null: off
   Ledger ledger;
+  RateWatch rates;
 
   /// `name` is what a step takes ("tokens"), `perStep` how many of them.
   void setUnit(const char *name, double perStep) { unit = name, unitsPerStep = perStep; }

@@ -22,6 +22,11 @@ public:
   int64_t integer(const std::string &name, int64_t missing) const;
   double real(const std::string &name, double missing) const;
   std::string text(const std::string &name, const std::string &missing) const;
+  /// Whether something is due after step `step` that the setting `every` says after how many steps to do; 0: never.
+  bool isDue(const std::string &every, int64_t step) const {
+    int64_t steps = integer(every, 0);
+    return steps > 0 && step % steps == 0;
+  }
   bool has(const std::string &group) const { return values.contains(group) && !values[group].is_null(); }
   const Json &json() const { return values; }
 

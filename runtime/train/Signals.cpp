@@ -106,9 +106,9 @@ bool Signals::saveRequested() const { return saveAsked; }
 
 void Signals::clearSaveRequest() { saveAsked = 0; }
 
-void Signals::finish() {
+void Signals::finish(bool isStopped) {
   std::signal(SIGUSR1, SIG_IGN);
-  if (!stopSignal) return;
+  if (!stopSignal && !isStopped) return;
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
 }
 

@@ -24,9 +24,9 @@ public:
   /// Whether a save was requested since the last one.
   bool saveRequested() const;
   void clearSaveRequest();
-  /// The run is over: until the process ends it ignores SIGUSR1, and if a stop was requested all four, so that the exit
-  /// status is that of the run.
-  void finish();
+  /// The run is over: until the process ends it ignores SIGUSR1, and if a stop was requested, here or on another rank
+  /// (`isStopped`), all four, so that the exit status is that of the run.
+  void finish(bool isStopped = false);
 };
 
 } // namespace tessera::runtime

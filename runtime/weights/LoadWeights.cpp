@@ -7,6 +7,8 @@
 //   5. copy them
 //   6. compare tied tensors with what was read
 //
+// Each rank does this for its part of the parameters. Before 2, after 4 and after 6 the ranks agree that all could.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/PathPattern.h"
@@ -25,16 +27,21 @@ public:
   WeightLoader(const WeightFiles &files, const WeightLayout &layout, const WeightOptions &options)
       : files(files), layout(layout), options(options) {}
 
-  LoadedWeights load(const Manifest &manifest, const StateAddress &address) {
-    match();
-    choose(manifest);
-    refuseMismatch();
-    for (const auto &[tensor, found] : matched)
-      if (isUsed(*tensor)) check(*tensor, found);
-    for (const auto &[tensor, found] : matched)
-      if (!tensor->isTied && isUsed(*tensor)) copy(*tensor, found, address);
-    for (const auto &[tensor, found] : matched)
-      if (tensor->isTied && isUsed(*tensor)) compareTied(*tensor, found, address);
+  LoadedWeights load(const Manifest &manifest, const StateAddress &address, HostCommunicator &world) {
+    onAllRanks(world, "checking weights", [&] {
+      match();
+      choose(manifest);
+      refuseMismatch();
+      for (const auto &[tensor, found] : matched)
+        if (isUsed(*tensor)) check(*tensor, found);
+    });
+    onAllRanks(world, "reading weights", [&] {
+      clearPadding(manifest, address);
+      for (const auto &[tensor, found] : matched)
+        if (!tensor->isTied && isUsed(*tensor)) copy(*tensor, found, address);
+      for (const auto &[tensor, found] : matched)
+        if (tensor->isTied && isUsed(*tensor)) compareTied(*tensor, found, address);
+    });
     result.read = chosen.size();
     return std::move(result);
   }
@@ -154,38 +161,52 @@ private:
     std::string expected =
         tensor.where.empty() ? tensor.expected : fmt::format("{} ({})", tensor.expected, tensor.where);
     checkConvertible(*found.file, *found.tensor, tensor.shape, tensor.axes, tensor.type(), expected);
-    checkFinite(*found.file, *found.tensor, tensor.type());
+    int64_t own = 0;
+    for (const TensorPart &part : tensor.parts) own += part.elements();
+    if (own == tensor.elements()) return checkFinite(*found.file, *found.tensor, tensor.type());
+    for (const TensorPart &part : tensor.parts)
+      checkFinite(*found.file, *found.tensor, tensor.type(), part.fileOffset, part.axes);
   }
 
-  /// The elements of a tensor in the parameters' type; `converted` holds them if they are converted.
-  static const char *elementsOf(const FileTensor &tensor, const SafeTensor &found, std::vector<char> &converted) {
-    if (*found.type == tensor.type()) return found.data;
-    converted = convertNumbers(found.data, tensor.elements(), *found.type, tensor.type());
-    return converted.data();
+  /// A part that does not fill its memory has zeros behind it.
+  void clearPadding(const Manifest &manifest, const StateAddress &address) const {
+    for (const std::string &path : chosen) {
+      const StateEntry &entry = *manifest.stateAt(path);
+      if (!entry.divided.empty()) memset(address(entry), 0, entry.bytes);
+    }
+  }
+
+  /// The elements of a part in the parameters' type, dense in the order of its axes.
+  static std::vector<char> denseElements(const FileTensor &tensor, const TensorPart &part, const SafeTensor &found) {
+    int64_t size = bytesOf(*found.type);
+    std::vector<char> elements(part.elements() * size);
+    copyStrided(toDense(part.axes), size, found.data + part.fileOffset * size, elements.data());
+    if (*found.type == tensor.type()) return elements;
+    return convertNumbers(elements.data(), part.elements(), *found.type, tensor.type());
   }
 
   void copy(const FileTensor &tensor, const WeightFiles::Tensor &found, const StateAddress &address) const {
-    std::vector<char> converted;
-    const char *elements = elementsOf(tensor, *found.tensor, converted);
     int64_t size = bytesOf(tensor.type());
-    for (const TensorPart &part : tensor.parts)
-      if (chosen.count(part.entry->path))
-        copyStrided(part.axes, size, elements + part.fileOffset * size,
-                    address(*part.entry) + part.memoryOffset * size);
+    for (const TensorPart &part : tensor.parts) {
+      if (!chosen.count(part.entry->path) || part.elements() == 0) continue;
+      char *memory = address(*part.entry) + part.memoryOffset * size;
+      if (*found.tensor->type == tensor.type())
+        copyStrided(part.axes, size, found.tensor->data + part.fileOffset * size, memory);
+      else
+        copyStrided(fromDense(part.axes), size, denseElements(tensor, part, *found.tensor).data(), memory);
+    }
   }
 
   void compareTied(const FileTensor &tensor, const WeightFiles::Tensor &found, const StateAddress &address) const {
-    std::vector<char> converted;
-    const char *elements = elementsOf(tensor, *found.tensor, converted);
     int64_t size = bytesOf(tensor.type());
-    std::vector<char> ours(elements, elements + tensor.elements() * size);
-    for (const TensorPart &part : tensor.parts)
-      if (chosen.count(part.entry->path))
-        copyStrided(reversed(part.axes), size, address(*part.entry) + part.memoryOffset * size,
-                    ours.data() + part.fileOffset * size);
-    if (memcmp(ours.data(), elements, ours.size()) != 0)
-      fail("{}: '{}' differs from '{}', which {} says that it equals; give the model a parameter of its own for it",
-           found.file->path(), found.tensor->name, tensor.parts[0].entry->path, tensor.where);
+    for (const TensorPart &part : tensor.parts) {
+      if (!chosen.count(part.entry->path) || part.elements() == 0) continue;
+      std::vector<char> theirs = denseElements(tensor, part, *found.tensor), ours(theirs.size());
+      copyStrided(toDense(reversed(part.axes)), size, address(*part.entry) + part.memoryOffset * size, ours.data());
+      if (ours != theirs)
+        fail("{}: '{}' differs from '{}', which {} says that it equals; give the model a parameter of its own for it",
+             found.file->path(), found.tensor->name, tensor.parts[0].entry->path, tensor.where);
+    }
   }
 
   const WeightFiles &files;
@@ -200,10 +221,16 @@ private:
 } // namespace
 
 LoadedWeights loadWeights(const std::string &path, const WeightOptions &options, const Manifest &manifest,
-                          const StateAddress &address) {
-  WeightLayout layout = options.map.empty() ? layoutOf(manifest) : layoutOf(manifest, readWeightMap(options.map));
-  WeightFiles files(path);
-  return WeightLoader(files, layout, options).load(manifest, address);
+                          const StateAddress &address, HostCommunicator &world) {
+  MeshPlace place(manifest.target.ranks, world);
+  ChunkShare share = shareOfCheckpoint(path, world);
+  std::optional<WeightLayout> layout;
+  std::optional<WeightFiles> files;
+  onAllRanks(world, "opening weights", [&] {
+    layout = options.map.empty() ? layoutOf(manifest, place) : layoutOf(manifest, readWeightMap(options.map), place);
+    files.emplace(path, share);
+  });
+  return WeightLoader(*files, *layout, options).load(manifest, address, world);
 }
 
 } // namespace tessera::runtime

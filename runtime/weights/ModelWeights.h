@@ -23,13 +23,15 @@ struct LoadedWeights {
   std::vector<std::string> leftOver;    ///< tensors of the file that belong to no parameter that was read
 };
 
-/// Loads the model's parameters. Without `only`, tensors and parameters must correspond one to one; with it, parameters
-/// that are not read keep their values. A parameter is read whole or not at all, and must be finite. Throws an Error
-/// (CheckpointDamaged for a damaged checkpoint) before it changes anything, unless a tied tensor differs.
+/// A collective: loads the model's parameters, of which each rank reads its part. Without `only`, tensors and
+/// parameters must correspond one to one; with it, parameters that are not read keep their values. A parameter is read
+/// whole or not at all, and must be finite. Throws an Error (CheckpointDamaged for a damaged checkpoint) on all ranks
+/// before it changes anything, unless a tied tensor differs.
 LoadedWeights loadWeights(const std::string &path, const WeightOptions &options, const Manifest &manifest,
-                          const StateAddress &address);
+                          const StateAddress &address, HostCommunicator &world);
 
-/// Writes the model's parameters, those that `only` selects, and commits the file. Returns the number of tensors.
+/// Writes the model's parameters, those that `only` selects, and commits the file. Returns the number of tensors. The
+/// state must be whole: see WholeModel.
 size_t saveWeights(DurableFile &file, const WeightOptions &options, const Manifest &manifest,
                    const StateAddress &address);
 

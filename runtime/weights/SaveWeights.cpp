@@ -59,7 +59,7 @@ size_t saveWeights(DurableFile &file, const WeightOptions &options, const Manife
                    const StateAddress &address) {
   std::set<std::string> selected = selectedPaths(options, manifest);
   if (!options.map.empty()) {
-    WeightLayout layout = layoutOf(manifest, readWeightMap(options.map));
+    WeightLayout layout = layoutOf(manifest, readWeightMap(options.map), MeshPlace());
     std::vector<SafeTensorOutput> outputs = mappedOutputs(layout, selected, address);
     writeSafetensors(file, outputs);
     return outputs.size();
@@ -67,7 +67,7 @@ size_t saveWeights(DurableFile &file, const WeightOptions &options, const Manife
   std::vector<const StateEntry *> entries;
   for (const StateEntry *entry : modelEntries(manifest))
     if (selected.count(entry->path)) entries.push_back(entry);
-  writeSafetensors(file, entries, address);
+  writeSafetensors(file, entries, address, MeshPlace());
   return entries.size();
 }
 

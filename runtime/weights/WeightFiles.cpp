@@ -36,13 +36,13 @@ static std::string shardPath(const std::string &index, const std::string &name) 
   return (folder.empty() ? "." : folder) + "/" + name;
 }
 
-WeightFiles::WeightFiles(const std::string &path) : where(path) {
+WeightFiles::WeightFiles(const std::string &path, ChunkShare share) : where(path) {
   if (std::string index = indexOf(path); !index.empty())
     openShards(index);
   else if (isFolderOfWeights(path))
     add(SafetensorsFile(path + "/" + singleFile));
   else
-    add(fs::is_directory(path) ? openModel(path) : SafetensorsFile(path));
+    add(fs::is_directory(path) ? openModel(path, share) : SafetensorsFile(path));
 }
 
 void WeightFiles::add(SafetensorsFile file) {

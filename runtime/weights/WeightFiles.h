@@ -3,6 +3,7 @@
 #ifndef TESSERA_RUNTIME_WEIGHTS_WEIGHTFILES_H
 #define TESSERA_RUNTIME_WEIGHTS_WEIGHTFILES_H
 
+#include "runtime/checkpoint/CheckpointDamage.h"
 #include "runtime/checkpoint/Safetensors.h"
 
 #include <deque>
@@ -14,8 +15,9 @@ namespace tessera::runtime {
 /// index's own folder, and has exactly the tensors that the index says.
 class WeightFiles {
 public:
-  /// Throws CheckpointDamaged for a damaged checkpoint, and an Error for other files that are missing or malformed.
-  explicit WeightFiles(const std::string &path);
+  /// Throws CheckpointDamaged for a damaged checkpoint, and an Error for other files that are missing or malformed. Of
+  /// a checkpoint, the chunks of `share` are verified.
+  explicit WeightFiles(const std::string &path, ChunkShare share = {});
 
   struct Tensor {
     const SafetensorsFile *file;

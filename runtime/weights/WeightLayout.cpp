@@ -3,7 +3,6 @@
 #include "runtime/weights/WeightLayout.h"
 
 #include "runtime/base/NearestWord.h"
-#include "runtime/checkpoint/AxisOrder.h"
 #include "runtime/checkpoint/Safetensors.h"
 
 #include <algorithm>
@@ -41,20 +40,21 @@ bool isNameOf(const std::vector<NamePart> &parts, std::string_view name) {
   return name.empty();
 }
 
-WeightLayout layoutOf(const Manifest &manifest) {
+WeightLayout layoutOf(const Manifest &manifest, const MeshPlace &place) {
   WeightLayout layout;
   for (const StateEntry *entry : modelEntries(manifest)) {
     FileTensor tensor;
     tensor.name = entry->path;
     tensor.axes = axisNotation(entry->canonical);
-    std::vector<AxisSpec> axes = entry->canonicalAxes();
-    tensor.expected = formatAxes(axes);
+    tensor.expected = formatAxes(entry->wholeAxes());
     TensorPart part{entry, 0, 0, {}};
-    std::vector<int64_t> inMemory = memoryStrides(*entry);
+    std::vector<PartAxis> axes = partAxes(*entry, place);
     int64_t stride = 1;
-    for (size_t i = axes.size(); i-- > 0; stride *= axes[i].size)
-      part.axes.push_back({axes[i].size, stride, inMemory[i]});
-    for (const AxisSpec &axis : axes) tensor.shape.push_back(axis.size);
+    for (size_t i = axes.size(); i-- > 0; stride *= axes[i].whole) {
+      part.fileOffset += axes[i].begin * stride;
+      part.axes.insert(part.axes.begin(), {axes[i].count, stride, axes[i].stride});
+    }
+    for (const PartAxis &axis : axes) tensor.shape.push_back(axis.whole);
     tensor.parts.push_back(std::move(part));
     layout.tensors.push_back(std::move(tensor));
   }
@@ -65,8 +65,9 @@ namespace {
 /// The tensors of one line of a map.
 class LineLayout {
 public:
-  LineLayout(const MapLine &line, std::vector<const StateEntry *> entries) : line(line), entries(std::move(entries)) {
-    for (const AxisSpec &axis : this->entries[0]->axes) sizes[axis.name] = axis.size;
+  LineLayout(const MapLine &line, std::vector<const StateEntry *> entries, const MeshPlace &place)
+      : line(line), entries(std::move(entries)), place(place) {
+    for (const AxisSpec &axis : this->entries[0]->wholeAxes()) sizes[axis.name] = axis.size;
     for (const StateEntry *entry : this->entries) checkAxes(*entry);
     placeStrides();
   }
@@ -97,7 +98,7 @@ private:
     for (const std::vector<AxisFactor> &axis : line.axes)
       for (const AxisFactor &factor : axis)
         if (!factor.name.empty()) named.push_back(factor.name);
-    std::string has = formatAxes(entry.canonicalAxes());
+    std::string has = formatAxes(entry.wholeAxes());
     for (const std::string &name : named)
       if (std::find(entry.canonical.begin(), entry.canonical.end(), name) == entry.canonical.end())
         fail("{}: '{}' has no axis `{}`; it is {}", line.where, entry.path, name, has);
@@ -108,11 +109,11 @@ private:
             "index has a tensor of its own",
             line.where, entry.path, has, name, name);
     bool isEqual = entry.type == entries[0]->type; // scalars have no axes
-    for (const AxisSpec &axis : entry.axes) isEqual &= axis.size == sizes.at(axis.name);
+    for (const AxisSpec &axis : entry.wholeAxes()) isEqual &= axis.size == sizes.at(axis.name);
     if (!isEqual)
       fail("{}: '{}' and '{}' share a tensor, so they need equal sizes and types; they are {} {} and {} {}", line.where,
-           entries[0]->path, entry.path, formatAxes(entries[0]->canonicalAxes()), elementTypeName(entries[0]->type),
-           has, elementTypeName(entry.type));
+           entries[0]->path, entry.path, formatAxes(entries[0]->wholeAxes()), elementTypeName(entries[0]->type), has,
+           elementTypeName(entry.type));
   }
 
   /// The tensor is row-major: the last factor of the last axis has stride 1.
@@ -164,22 +165,37 @@ private:
       tensor.name += part.isPlaceholder ? std::to_string(indices[next++]) : part.text;
     for (size_t i = 0; i < entries.size(); ++i) {
       TensorPart part{entries[i], static_cast<int64_t>(i) * numberStride, 0, {}};
-      std::vector<int64_t> inMemory = memoryStrides(*entries[i]);
-      for (size_t axis = 0; axis < inMemory.size(); ++axis) {
+      std::vector<PartAxis> axes = partAxes(*entries[i], place);
+      for (size_t axis = 0; axis < axes.size(); ++axis) {
         const std::string &name = entries[i]->canonical[axis];
         auto fixed = std::find(placeholders.begin(), placeholders.end(), name);
         if (fixed != placeholders.end())
-          part.memoryOffset += indices[fixed - placeholders.begin()] * inMemory[axis];
+          fixAxis(part, axes[axis], indices[fixed - placeholders.begin()]);
         else
-          part.axes.push_back({sizes.at(name), strides.at(name), inMemory[axis]});
+          addAxis(part, axes[axis], strides.at(name));
       }
       tensor.parts.push_back(std::move(part));
     }
     return tensor;
   }
 
+  /// The tensor has one index of the axis, maybe of another rank's part.
+  static void fixAxis(TensorPart &part, const PartAxis &axis, int64_t index) {
+    bool isOwn = index >= axis.begin && index < axis.begin + axis.count;
+    if (isOwn)
+      part.memoryOffset += (index - axis.begin) * axis.stride;
+    else
+      part.axes.push_back({});
+  }
+
+  static void addAxis(TensorPart &part, const PartAxis &axis, int64_t inFile) {
+    part.fileOffset += axis.begin * inFile;
+    part.axes.push_back({axis.count, inFile, axis.stride});
+  }
+
   const MapLine &line;
   std::vector<const StateEntry *> entries; ///< one for each path of the line
+  const MeshPlace &place;
   std::map<std::string, int64_t> sizes;
   std::map<std::string, int64_t> strides; ///< in the file, of the named factors
   int64_t numberStride = 0;
@@ -215,7 +231,7 @@ static std::vector<const StateEntry *> entriesOf(const Manifest &manifest, const
   return entries;
 }
 
-WeightLayout layoutOf(const Manifest &manifest, const WeightMap &map) {
+WeightLayout layoutOf(const Manifest &manifest, const WeightMap &map, const MeshPlace &place) {
   WeightLayout layout;
   layout.prefix = map.prefix;
   layout.ignored = map.ignored;
@@ -233,7 +249,7 @@ WeightLayout layoutOf(const Manifest &manifest, const WeightMap &map) {
         fail("{}: '{}' is also in the line {}; write `tied` before the one that is a copy", line.where, entry->path,
              other->second);
     }
-    LineLayout(line, std::move(entries)).addTo(layout.tensors);
+    LineLayout(line, std::move(entries), place).addTo(layout.tensors);
   }
   std::map<std::string, std::string> whereOf; // by name of the tensor
   for (const FileTensor &tensor : layout.tensors)

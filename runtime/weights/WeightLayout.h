@@ -3,17 +3,18 @@
 #ifndef TESSERA_RUNTIME_WEIGHTS_WEIGHTLAYOUT_H
 #define TESSERA_RUNTIME_WEIGHTS_WEIGHTLAYOUT_H
 
-#include "runtime/program/Manifest.h"
-#include "runtime/weights/StridedCopy.h"
+#include "runtime/checkpoint/StatePart.h"
 #include "runtime/weights/WeightMap.h"
 
 namespace tessera::runtime {
 
-/// What a tensor of a file holds of one parameter.
+/// What a tensor of a file holds of one parameter; of it the elements that the rank has.
 struct TensorPart {
   const StateEntry *entry = nullptr;
   int64_t fileOffset = 0, memoryOffset = 0; ///< in elements
-  std::vector<StridedAxis> axes;            ///< strides in the file and in memory, in elements
+  std::vector<StridedAxis> axes;            ///< strides in the file and in memory, in elements; maybe no elements
+
+  int64_t elements() const { return elementsOf(axes); }
 };
 
 /// A tensor as a file has it, row-major, and the parameters in it.
@@ -46,11 +47,12 @@ struct WeightLayout {
   std::string source; ///< the map; empty: there is none
 };
 
-/// Each parameter by its path, with its axes in canonical order. That is how programs write weights.
-WeightLayout layoutOf(const Manifest &manifest);
+/// Each parameter by its path, with its axes in canonical order, for the rank at `place`. That is how programs write
+/// weights.
+WeightLayout layoutOf(const Manifest &manifest, const MeshPlace &place);
 
 /// As a map says. Throws an Error that names the map's line if the map does not fit the program.
-WeightLayout layoutOf(const Manifest &manifest, const WeightMap &map);
+WeightLayout layoutOf(const Manifest &manifest, const WeightMap &map, const MeshPlace &place);
 
 /// The parameters and other state of the model, in the order of the state table.
 std::vector<const StateEntry *> modelEntries(const Manifest &manifest);

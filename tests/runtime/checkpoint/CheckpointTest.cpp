@@ -42,14 +42,15 @@ protected:
   Manifest manifest;
   CheckpointInfo info;
   std::vector<char> memory;
+  OneRank world;
 };
 
 TEST_F(Checkpoints, RoundTrip) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   EXPECT_EQ(path, temporary / "c/step-00000010");
   std::vector<char> loaded(164);
-  CheckpointInfo read = loadCheckpoint(path, manifest, address(loaded));
+  CheckpointInfo read = loadCheckpoint(path, manifest, address(loaded), world);
   EXPECT_EQ(loaded, memory);
   EXPECT_EQ(read.step, 10);
   EXPECT_EQ(read.position, 12);
@@ -60,13 +61,13 @@ TEST_F(Checkpoints, RoundTrip) {
 
 TEST_F(Checkpoints, EveryFlippedBitAndTruncationIsDetected) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   for (const char *name : {"/model.safetensors", "/optimizer.safetensors", "/manifest.json"}) {
     std::string good = readFile(path + name);
     auto expectDamaged = [&](const std::string &bytes) {
       std::ofstream(path + name, std::ios::binary) << bytes;
       std::vector<char> loaded(164, 'u'), untouched = loaded;
-      EXPECT_THROW(loadCheckpoint(path, manifest, address(loaded)), CheckpointDamaged) << name;
+      EXPECT_THROW(loadCheckpoint(path, manifest, address(loaded), world), CheckpointDamaged) << name;
       EXPECT_EQ(loaded, untouched);
     };
     for (size_t i = 0; i < good.size(); ++i) {
@@ -78,19 +79,20 @@ TEST_F(Checkpoints, EveryFlippedBitAndTruncationIsDetected) {
     expectDamaged(good + "x");
     fs::remove(path + name);
     std::vector<char> loaded(164);
-    EXPECT_THROW(loadCheckpoint(path, manifest, address(loaded)), CheckpointDamaged);
+    EXPECT_THROW(loadCheckpoint(path, manifest, address(loaded), world), CheckpointDamaged);
     std::ofstream(path + name, std::ios::binary) << good;
   }
-  EXPECT_NO_THROW(loadCheckpoint(path, manifest, address(memory)));
+  EXPECT_NO_THROW(loadCheckpoint(path, manifest, address(memory), world));
 }
 
 TEST_F(Checkpoints, UnreadableFilesAreNotDamage) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory)), model = path + "/model.safetensors";
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world),
+              model = path + "/model.safetensors";
   fs::remove(model);
   fs::create_symlink("model.safetensors", model); // a loop of links: ELOOP, for root too
   try {
-    loadCheckpoint(path, manifest, address(memory));
+    loadCheckpoint(path, manifest, address(memory), world);
     FAIL();
   } catch (const CheckpointDamaged &e) {
     FAIL() << e.what();
@@ -102,8 +104,8 @@ TEST_F(Checkpoints, UnreadableFilesAreNotDamage) {
 TEST_F(Checkpoints, NegativePositionsAreRefused) {
   folder.lock();
   info.position = -1;
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
-  EXPECT_THROW(loadCheckpoint(path, manifest, address(memory)), CheckpointDamaged);
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
+  EXPECT_THROW(loadCheckpoint(path, manifest, address(memory), world), CheckpointDamaged);
 }
 
 /// Replaces the manifest of the checkpoint at `path` by what `change` makes of it, with a valid hash.
@@ -121,10 +123,10 @@ void rewriteManifest(const std::string &path, const std::function<void(Json &)> 
 
 TEST_F(Checkpoints, OtherFormatsAreRefusedByVersion) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   rewriteManifest(path, [](Json &json) { json["format"] = 7; });
   try {
-    loadCheckpoint(path, manifest, address(memory));
+    loadCheckpoint(path, manifest, address(memory), world);
     FAIL();
   } catch (const CheckpointDamaged &) {
     FAIL() << "not damaged, but of another version";
@@ -135,12 +137,12 @@ TEST_F(Checkpoints, OtherFormatsAreRefusedByVersion) {
 
 TEST_F(Checkpoints, OlderOnesWithoutLaterKeysAreLoaded) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   rewriteManifest(path, [](Json &json) {
     for (const char *later : {"batch", "threads", "program", "row_order", "sources", "resumed_from", "source", "best"})
       json.erase(later);
   });
-  CheckpointInfo loaded = loadCheckpoint(path, manifest, address(memory));
+  CheckpointInfo loaded = loadCheckpoint(path, manifest, address(memory), world);
   EXPECT_EQ(loaded.rowOrder, 1);
   EXPECT_EQ(loaded.step, info.step);
   EXPECT_EQ(loaded.batch, 0);
@@ -149,10 +151,10 @@ TEST_F(Checkpoints, OlderOnesWithoutLaterKeysAreLoaded) {
 
 TEST_F(Checkpoints, ChangedShapeIsRefused) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   manifest.state[0].axes = {{"a", 5}, {"b", 4}};
   try {
-    loadCheckpoint(path, manifest, address(memory));
+    loadCheckpoint(path, manifest, address(memory), world);
     FAIL();
   } catch (const CheckpointDamaged &) {
     FAIL() << "not damaged, but of another program";
@@ -160,14 +162,14 @@ TEST_F(Checkpoints, ChangedShapeIsRefused) {
     EXPECT_NE(std::string(e.what()).find("'w' has the shape [5, 4]"), std::string::npos) << e.what();
   }
   manifest.state[0].path = "v";
-  EXPECT_THROW(loadCheckpoint(path, manifest, address(memory)), Error);
+  EXPECT_THROW(loadCheckpoint(path, manifest, address(memory), world), Error);
 }
 
 TEST_F(Checkpoints, RetainsTheNewest) {
   folder.lock();
   for (int64_t step : {1, 2, 30, 4}) {
     info.step = step;
-    saveCheckpoint(folder, info, manifest, address(memory));
+    saveCheckpoint(folder, info, manifest, address(memory), world);
   }
   folder.keepNewest(2, 30);
   EXPECT_EQ(folder.steps(), (std::vector<int64_t>{4, 30}));
@@ -177,7 +179,7 @@ TEST_F(Checkpoints, RetainsTheLastSavedAndCountsIntactOnes) {
   folder.lock();
   for (int64_t step : {1, 2, 3, 4, 90}) {
     info.step = step;
-    saveCheckpoint(folder, info, manifest, address(memory));
+    saveCheckpoint(folder, info, manifest, address(memory), world);
   }
   fs::resize_file(folder.pathOf(3) + "/model.safetensors", 9);
   folder.keepNewest(2, 4); // 3 is not whole, 90 is none of this run's
@@ -190,7 +192,7 @@ TEST_F(Checkpoints, RetainsTheBest) {
   folder.lock();
   for (int64_t step : {1, 2, 3, 4, 5}) {
     info.step = step;
-    saveCheckpoint(folder, info, manifest, address(memory));
+    saveCheckpoint(folder, info, manifest, address(memory), world);
   }
   folder.keepNewest(2, 5, /*best=*/2);
   EXPECT_EQ(folder.steps(), (std::vector<int64_t>{2, 4, 5}));
@@ -226,7 +228,7 @@ TEST_F(Checkpoints, RemovesOnlyWhatACrashLeft) {
 
 TEST_F(Checkpoints, ErrorsOfJsonNameTheFileAndTheKey) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   for (const char *key : {"model", "seed", "evaluated", "data", "batch", "threads", "program"}) {
     rewriteManifest(path, [&](Json &json) { json[key] = json[key].is_string() ? Json(3) : Json("x"); });
     try {
@@ -236,13 +238,13 @@ TEST_F(Checkpoints, ErrorsOfJsonNameTheFileAndTheKey) {
       std::string expected = fmt::format("{}/manifest.json: {}: type must be", path, key);
       EXPECT_TRUE(std::string(e.what()).starts_with(expected)) << e.what();
     }
-    saveCheckpoint(folder, info, manifest, address(memory));
+    saveCheckpoint(folder, info, manifest, address(memory), world);
   }
 }
 
 TEST_F(Checkpoints, MalformedListsOfFilesAreDamage) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   using Change = std::function<void(Json &)>;
   for (const auto &[change, said] :
        {std::pair<Change, const char *>{[](Json &json) { json["files"][0]["chunk_hashes"] = "0123"; },
@@ -253,18 +255,18 @@ TEST_F(Checkpoints, MalformedListsOfFilesAreDamage) {
         {[](Json &json) { json["files"] = "x"; }, "files: expected a list"}}) {
     rewriteManifest(path, change);
     try {
-      loadCheckpoint(path, manifest, address(memory));
+      loadCheckpoint(path, manifest, address(memory), world);
       FAIL() << said;
     } catch (const CheckpointDamaged &e) {
       EXPECT_EQ(e.what(), path + "/manifest.json: " + said);
     }
-    saveCheckpoint(folder, info, manifest, address(memory));
+    saveCheckpoint(folder, info, manifest, address(memory), world);
   }
 }
 
 TEST_F(Checkpoints, MalformedSourcesAreDamage) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   for (auto [sources, said] : {std::pair(R"("x")", "sources: expected an object, got \"x\""),
                                {"[]", "sources: expected an object, got []"},
                                {R"({"d": 3})", "source 'd': expected an object, got 3"},
@@ -293,7 +295,7 @@ TEST_F(Checkpoints, FilesWithTheNameOfACheckpointAreNone) {
   EXPECT_TRUE(folder.steps().empty());
   EXPECT_EQ(folder.abandonAfter(5), 0);
   try {
-    saveCheckpoint(folder, info, manifest, address(memory));
+    saveCheckpoint(folder, info, manifest, address(memory), world);
     FAIL();
   } catch (const Error &e) {
     EXPECT_EQ(e.what(),
@@ -311,7 +313,7 @@ TEST_F(Checkpoints, ErrorsOfSavingNameTheCheckpoint) {
   setrlimit(RLIMIT_FSIZE, &none);
   std::string said;
   try {
-    saveCheckpoint(folder, info, manifest, address(memory));
+    saveCheckpoint(folder, info, manifest, address(memory), world);
   } catch (const DiskFull &e) {
     said = e.what();
   }
@@ -325,7 +327,7 @@ TEST_F(Checkpoints, RenamesLaterCheckpoints) {
   for (int round = 0; round < 2; ++round) {
     for (int64_t step : {1, 5, 9}) {
       info.step = step;
-      saveCheckpoint(folder, info, manifest, address(memory));
+      saveCheckpoint(folder, info, manifest, address(memory), world);
     }
     EXPECT_EQ(folder.abandonAfter(1), 2);
     EXPECT_EQ(folder.steps(), std::vector<int64_t>{1});
@@ -336,10 +338,10 @@ TEST_F(Checkpoints, RenamesLaterCheckpoints) {
 
 TEST_F(Checkpoints, SavingReplacesADamagedOne) {
   folder.lock();
-  std::string path = saveCheckpoint(folder, info, manifest, address(memory));
+  std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   std::ofstream(path + "/manifest.json") << "gone";
-  saveCheckpoint(folder, info, manifest, address(memory));
-  EXPECT_NO_THROW(loadCheckpoint(path, manifest, address(memory)));
+  saveCheckpoint(folder, info, manifest, address(memory), world);
+  EXPECT_NO_THROW(loadCheckpoint(path, manifest, address(memory), world));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2); // the checkpoint and the lock
 }
 

@@ -2,7 +2,6 @@
 
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/base/Hash.h"
-#include "runtime/checkpoint/AxisOrder.h"
 #include "tests/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -42,31 +41,16 @@ TEST(Hash, Xxh64) {
   EXPECT_EQ(hashXxh64(fox.data(), fox.size()), 0x0b242d361fda71bcu);
 }
 
-TEST(AxisOrder, RoundTrip) {
-  StateEntry entry{"w", "weight", ElementType::F32, {{"c", 4}, {"a", 2}, {"one", 1}, {"b", 3}}, {"a", "b", "c", "one"},
-                   0,   96};
-  std::vector<float> memory(24), canonical(24), back(24);
-  std::iota(memory.begin(), memory.end(), 0);
-  EXPECT_FALSE(isCanonical(entry));
-  for (int64_t first = 0; first < 24; first += 5) // pieces that begin and end anywhere
-    toCanonical(entry, reinterpret_cast<char *>(memory.data()), first, std::min<int64_t>(5, 24 - first),
-                reinterpret_cast<char *>(canonical.data() + first));
-  for (int a = 0; a < 2; ++a)
-    for (int b = 0; b < 3; ++b)
-      for (int c = 0; c < 4; ++c) EXPECT_EQ(canonical[(a * 3 + b) * 4 + c], memory[(c * 2 + a) * 3 + b]);
-  fromCanonical(entry, reinterpret_cast<char *>(canonical.data()), reinterpret_cast<char *>(back.data()));
-  EXPECT_EQ(back, memory);
-}
-
 TEST_F(Safetensors, RoundTrip) {
   StateEntry w{"w", "weight", ElementType::F32, {{"a", 2}, {"b", 3}}, {"b", "a"}, 0, 24};
   StateEntry step{"step", "counter", ElementType::I32, {}, {}, 0, 4};
   float numbers[] = {1, 2, 3, 4, 5, 6};
   int32_t count = 7;
   DurableFile out(folder / "f");
-  writeSafetensors(out, {&w, &step}, [&](const StateEntry &e) {
+  auto address = [&](const StateEntry &e) {
     return e.path == "w" ? reinterpret_cast<const char *>(numbers) : reinterpret_cast<const char *>(&count);
-  });
+  };
+  writeSafetensors(out, {&w, &step}, address, MeshPlace());
   SafetensorsFile file(folder / "f");
   ASSERT_EQ(file.tensors().size(), 2u);
   const SafeTensor *tensor = file.find("w");

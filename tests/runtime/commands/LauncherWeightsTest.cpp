@@ -86,6 +86,24 @@ TEST_F(LauncherWeights, FoldersAndIndexesAreRead) {
   expectFails("import empty -o c", 1, "import empty: no checkpoint is there, and no weights");
 }
 
+TEST_F(LauncherWeights, OneProcessExportsFromAProgramForSeveralRanks) {
+  ASSERT_EQ(run("import plain.safetensors -o b").status, 0);
+  programWith({{R"([["output", 2], ["feature", 3]],
+     "canonical": ["feature", "output"], "offset": 0, "bytes": 24})",
+                R"([["output", 1], ["feature", 3]], "divided": {"output": {"along": "data", "whole": 2}},
+     "canonical": ["feature", "output"], "offset": 0, "bytes": 12})"},
+               {R"("settings":)", R"("mesh": [{"name": "data", "size": 2}], "exchanges": [], "settings":)"}});
+  for (const char *program : {"line", "other"}) {
+    Outcome exported = run(fmt::format("export {}.safetensors --checkpoint b", program), "", program);
+    ASSERT_EQ(exported.status, 0) << exported.output;
+  }
+  EXPECT_EQ(readFile(folder / "other.safetensors"), readFile(folder / "line.safetensors"));
+  Outcome imported = run("import plain.safetensors -o c", "", "other");
+  EXPECT_EQ(imported.status, 2);
+  EXPECT_NE(imported.output.find("import with the model compiled without --mesh"), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder / "c"));
+}
+
 TEST_F(LauncherWeights, HelpNamesTheMapsOfTheRuntime) {
   for (const char *command : {"train", "import", "export"}) {
     Outcome help = run(fmt::format("{} --help", command));

@@ -85,6 +85,21 @@ TEST(AgreementTest, TogetherAllRanksSucceedOrFail) {
   });
 }
 
+TEST(AgreementTest, AnErrorThatAllRanksHaveNamesNone) {
+  onRanks(3, [](HostCommunicator &world) {
+    Agreement agreement(world);
+    try {
+      agreement.together("start", [] { fail("no such file: {}", "x"); });
+      ADD_FAILURE() << "expected an error";
+    } catch (const RankError &error) {
+      EXPECT_STREQ(error.what(), "no such file: x");
+      EXPECT_EQ(error.rank(), noRank);
+    }
+    EXPECT_EQ(messageOf([&] { agreement.together("start", [&] { fail("no file {}", world.rank()); }); }),
+              "rank 0: no file 0");
+  });
+}
+
 TEST(AgreementTest, OneRankThrowsItsErrorAsItIs) {
   OneRank world;
   Agreement agreement(world);

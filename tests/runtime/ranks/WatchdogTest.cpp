@@ -128,6 +128,18 @@ TEST(WatchdogTest, NamesRanksInAnotherCollective) {
   });
 }
 
+TEST(WatchdogTest, WaitsForARankThatIsBusyBetweenCollectives) {
+  onRanks(2, [](HostCommunicator &world) {
+    Watched watched(world);
+    if (world.rank() == 1) watched.watchdog.allowAlways(1'200ms);
+    watched.watchdog.begin("sizes"); // ends a single allowance
+    watched.watchdog.end();
+    if (world.rank() == 0) watched.watchdog.begin("hashes");
+    EXPECT_FALSE(watched.hasEnded(800ms));
+    EXPECT_THAT(watched.end().reason, HasSubstr(describe(1, 2) + " has not come to collective 2, 'hashes'"));
+  });
+}
+
 TEST(WatchdogTest, WaitsForARankThatIsBusy) {
   onRanks(2, [](HostCommunicator &world) {
     Watched watched(world);

@@ -59,7 +59,8 @@ protected:
   }
 
   LoadedWeights load(const std::string &path, const WeightOptions &options = {}) {
-    return loadWeights(path, options, manifest, address(memory));
+    OneRank world;
+    return loadWeights(path, options, manifest, address(memory), world);
   }
 
   std::string errorOf(const std::string &path, WeightOptions options = {}) {

@@ -1,6 +1,6 @@
 // Elements of every size move between orders of axes, contiguous runs as one block.
 
-#include "runtime/weights/StridedCopy.h"
+#include "runtime/checkpoint/StridedCopy.h"
 
 #include <gtest/gtest.h>
 
@@ -31,6 +31,32 @@ TEST(StridedCopy, Transposes) {
   expectTransposes<double>();
 }
 
+TEST(StridedCopy, VisitsTheSourceInRuns) {
+  using Runs = std::vector<std::pair<int64_t, int64_t>>;
+  auto runsOf = [](const std::vector<StridedAxis> &axes) {
+    Runs runs;
+    forEachSourceRun(axes, [&](int64_t offset, int64_t count) { runs.push_back({offset, count}); });
+    return runs;
+  };
+  EXPECT_EQ(runsOf({{2, 12, 3}, {3, 4, 1}, {4, 1, 6}}), (Runs{{0, 24}})); // whatever the destination's order
+  EXPECT_EQ(runsOf({{2, 1, 0}, {2, 6, 0}}), (Runs{{0, 2}, {6, 2}}));
+  EXPECT_EQ(runsOf({{2, 3, 0}}), (Runs{{0, 1}, {3, 1}}));
+  EXPECT_EQ(runsOf({}), (Runs{{0, 1}}));
+  EXPECT_EQ(runsOf({{2, 3, 0}, {0, 1, 0}}), Runs{});
+}
+
+TEST(StridedCopy, DenseSidesAreRowMajor) {
+  std::vector<StridedAxis> axes = toDense({{2, 7, 70}, {3, 5, 50}, {4, 9, 90}});
+  EXPECT_EQ(axes[0].to, 12);
+  EXPECT_EQ(axes[1].to, 4);
+  EXPECT_EQ(axes[2].to, 1);
+  EXPECT_EQ(axes[0].from, 7);
+  axes = fromDense({{2, 7, 70}, {3, 5, 50}});
+  EXPECT_EQ(axes[0].from, 3);
+  EXPECT_EQ(axes[1].from, 1);
+  EXPECT_EQ(axes[0].to, 70);
+}
+
 TEST(StridedCopy, CopiesRunsScalarsAndParts) {
   std::vector<float> from(24), to(24, -1);
   std::iota(from.begin(), from.end(), 0.f);
@@ -44,6 +70,7 @@ TEST(StridedCopy, CopiesRunsScalarsAndParts) {
   std::vector<float> part(8, -1);
   copyStrided({{4, 6, 2}, {2, 1, 1}}, 4, reinterpret_cast<char *>(&from[2]), reinterpret_cast<char *>(part.data()));
   EXPECT_EQ(part, (std::vector<float>{2, 3, 8, 9, 14, 15, 20, 21}));
+  copyStrided({{4, 6, 2}, {0, 1, 1}}, 4, nullptr, nullptr); // nothing
 }
 
 } // namespace

@@ -1,0 +1,172 @@
+//===- RunRanks.cpp - the ranks that a command runs on --------------------===//
+
+#include "runtime/commands/RunRanks.h"
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/commands/Failure.h"
+#include "runtime/data/SourceRecord.h"
+#include "runtime/machine/LoadedProgram.h"
+#include "runtime/ranks/Comparison.h"
+#include "runtime/ranks/RankShare.h"
+#include "runtime/ranks/World.h"
+
+#include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace tessera::runtime {
+
+static Mesh meshOf(const Manifest &manifest) {
+  std::vector<MeshAxis> axes;
+  for (const MeshAxisSpec &axis : manifest.target.ranks.mesh) axes.push_back({axis.name, static_cast<int>(axis.size)});
+  return Mesh(std::move(axes));
+}
+
+static void requireRanks(const Mesh &mesh, const RankLaunch &launch) {
+  if (mesh.size() == launch.size) return;
+  if (mesh.size() == 1)
+    failUsage("{}: this program is for one rank; start it alone, or compile it for these, as with --mesh data={}",
+              launch.describe(), launch.size);
+  std::string instead = launch.size == 1 ? "without --mesh, for one rank" : fmt::format("for {}", launch.size);
+  failUsage("{}: this program is for the {} ranks of the mesh {}; start it with mpirun -n {}, or compile it {}",
+            launch.describe(), mesh.size(), mesh.text(), mesh.size(), instead);
+}
+
+/// What this process prints on standard output, and its warnings, are lost.
+static void silence() {
+  std::fflush(stdout);
+  if (int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) {
+    dup2(null, STDOUT_FILENO);
+    close(null);
+  }
+  speaks = false;
+}
+
+RunRanks::RunRanks(LoadedProgram &program, const Options &options)
+    : launch(findRankLaunch()), arrangement(meshOf(program.manifest())) {
+  requireRanks(arrangement, launch);
+  all = openWorld(launch);
+  agreement = std::make_unique<Agreement>(*all);
+  connect(program, options);
+}
+
+void RunRanks::connect(LoadedProgram &program, const Options &options) {
+  if (count() > 1) {
+    AvailableMemory available = availableMemory(); // before any rank allocates
+    WatchdogOptions watching;
+    watching.timeout = std::chrono::seconds(options.rankTimeout);
+    watchdog = std::make_unique<Watchdog>(*all, watching); // may run on all processors
+    RankShare share = agreeOnShare(*all, processorsOfRank(launch), available.bytes);
+    together("processors", [&] { restrictTo(share.processors); });
+    program.limitMemory({share.memory, fmt::format("the share of one of {} ranks here", launch.localSize)});
+    if (!isFirst()) silence();
+  }
+  groups = splitAlongAxes(*all, arrangement);
+  std::vector<HostCommunicator *> along;
+  for (const auto &group : groups) along.push_back(group.get());
+  program.connect(std::move(along));
+}
+
+/// What ranks must have alike. Files that only the first rank writes may differ, and paths of data, which are compared
+/// by what they contain.
+static std::vector<ComparedItem> comparedOptions(const Options &options) {
+  const TrainOptions &train = options.train;
+  const GenerateOptions &generate = options.generate;
+  const PredictOptions &predict = options.predict;
+  auto given = [](const auto &value) { return value ? fmt::format("{}", *value) : std::string(); };
+  auto listed = [](const std::vector<std::string> &values) { return fmt::format("{}", fmt::join(values, "\n")); };
+  return {{"the option --steps", given(train.steps)},
+          {"the option --seed", given(options.seed)},
+          {"the option --set", listed(options.set)},
+          {"the option --threads", fmt::format("{}", options.threads)},
+          {"the option --checkpoint-dir", train.checkpointDir},
+          {"the option --resume", train.resume},
+          {"the option --init", train.init},
+          {"the option --only", listed(options.partial.only) + listed(predict.only)},
+          {"the option --map", options.partial.map},
+          {"the option --skip-batches", fmt::format("{}", train.skipBatches)},
+          {"the option --overfit-batch", fmt::format("{}", train.overfitBatch)},
+          {"the option --audit-precision", fmt::format("{}", train.auditSteps)},
+          {"the option --check-replicas", fmt::format("{}", train.checkReplicas)},
+          {"the option --checkpoint", options.checkpoint},
+          {"the option --echo", listed(predict.echo)},
+          {"the option --likelihood", fmt::format("{}", predict.likelihood)},
+          {"the prompt", fmt::format("{}\n{}\n{}", generate.prompt, generate.promptTokens, generate.tokenizer)},
+          {"the option --length", fmt::format("{}", generate.length)},
+          {"an option of sampling", fmt::format("{} {} {}", generate.temperature, generate.topK, generate.topP)}};
+}
+
+void RunRanks::requireSameCommand(const LoadedProgram &program, const std::string &command, const Options &options) {
+  if (count() == 1) return;
+  std::vector<ComparedItem> items = {{"the program", program.hash()}, {"the command", command}};
+  for (ComparedItem &item : comparedOptions(options)) items.push_back(std::move(item));
+  requireEqual(*all, items, "start all ranks with the same program and the same options");
+}
+
+std::string RunRanks::describe() const {
+  if (count() == 1) return launch.describe();
+  return fmt::format("{}, mesh {}", launch.describe(), arrangement.text());
+}
+
+void RunRanks::together(const char *what, const std::function<void()> &body) {
+  if (count() == 1) return body();
+  agreement->together(what, body);
+}
+
+void RunRanks::onFirst(const char *what, const std::function<void()> &body) {
+  together(what, [&] {
+    if (isFirst()) body();
+  });
+}
+
+bool RunRanks::isShared(const std::exception &error) const {
+  return count() == 1 || dynamic_cast<const RankError *>(&error) || dynamic_cast<const CheckpointDamaged *>(&error);
+}
+
+void RunRanks::requireSameData(const DataFiles &files, const DataSet &set, Split split, const Manifest &manifest) {
+  if (count() == 1) return;
+  std::vector<ComparedItem> items;
+  together("the data", [&] {
+    for (size_t i = 0; i < set.names.size(); ++i) {
+      const DataSpec &spec = *manifest.dataNamed(set.names[i]);
+      Portion portion = files.portion(spec, split);
+      Split read = portion.kind == Portion::All ? split : Split::Train;
+      items.push_back({fmt::format("the data '{}'", printable(spec.name)),
+                       fmt::format("{} {}", set.readers[i]->rows(), contentHash(files.paths(spec.name, read)))});
+    }
+  });
+  requireEqual(*all, items, "all ranks must read files with the same contents");
+}
+
+void RunRanks::allow(std::chrono::milliseconds time) {
+  if (watchdog) watchdog->allowAlways(time);
+}
+
+ExitStatus RunRanks::run(const std::function<ExitStatus()> &command) {
+  if (count() == 1) return command();
+  ExitStatus status = ExitStatus::Fault;
+  try {
+    status = command();
+  } catch (const RankError &error) {
+    if (isFirst()) printError(fmt::format("error: {}", error.what()));
+    status = error.exitStatus();
+  } catch (const std::exception &) {
+    Failure failure = currentFailure();
+    printError(fmt::format("error: rank {}: {}", all->rank(), failure.text));
+    watchdog->endOthers(failure.status);
+    return failure.status;
+  }
+  finish(status);
+  return status;
+}
+
+/// No rank exits before all have said what they had to say: when one exits with another status than 0, mpirun sends
+/// SIGTERM to the others, whose status is to be the same.
+void RunRanks::finish(ExitStatus status) {
+  std::fflush(stdout);
+  if (status != ExitStatus::Done) std::signal(SIGTERM, SIG_IGN);
+  all->finish();
+  watchdog->finish();
+}
+
+} // namespace tessera::runtime

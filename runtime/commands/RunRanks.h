@@ -1,0 +1,78 @@
+//===- RunRanks.h - the ranks that a command runs on ----------------------===//
+//
+// A command that runs a program's code begins with this. One rank opens no library and starts no thread, and nothing is
+// exchanged. Several ranks are connected, watched over, and compared: all must run the same program with the same
+// options. From then on the first rank speaks: what the others print on standard output is lost, and so are their
+// warnings.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_COMMANDS_RUNRANKS_H
+#define TESSERA_RUNTIME_COMMANDS_RUNRANKS_H
+
+#include "runtime/commands/Options.h"
+#include "runtime/data/DataSource.h"
+#include "runtime/ranks/Agreement.h"
+#include "runtime/ranks/RankLaunch.h"
+#include "runtime/ranks/Watchdog.h"
+
+namespace tessera::runtime {
+
+class RunRanks {
+public:
+  /// Connects the program with the ranks of its mesh, and restricts this process to its share of the machine. Throws an
+  /// Error with status 2 if the job launcher started another number of ranks than the program is for.
+  RunRanks(LoadedProgram &program, const Options &options);
+
+  HostCommunicator &world() { return *all; }
+  const Mesh &mesh() const { return arrangement; }
+  int count() const { return all->size(); }
+  bool isFirst() const { return all->rank() == 0; }
+  /// "one rank", "rank 0 of 4, all on this host (mpirun), mesh data=2,tensor=2".
+  std::string describe() const;
+
+  /// A collective: runs `body` on each rank. If it throws on one, all ranks throw a RankError; one rank alone throws
+  /// what it throws. Errors of `body` after a collective of its own must be those of all ranks.
+  void together(const char *what, const std::function<void()> &body);
+  /// The same for what only the first rank does.
+  void onFirst(const char *what, const std::function<void()> &body);
+  /// Whether all ranks have got this error, so that the next collective is the same for all.
+  bool isShared(const std::exception &error) const;
+
+  /// A collective: throws a RankError on all ranks if they differ in the program, the command, or an option.
+  void requireSameCommand(const LoadedProgram &program, const std::string &command, const Options &options);
+  /// The same if they read other data.
+  void requireSameData(const DataFiles &files, const DataSet &set, Split split, const Manifest &manifest);
+
+  /// While it lives this rank may be late for any collective, because of work that takes longer on one rank than on
+  /// another one: it reads or writes files.
+  class LongWork {
+  public:
+    explicit LongWork(RunRanks &ranks) : ranks(ranks) { ranks.allow(std::chrono::hours(1)); }
+    ~LongWork() { ranks.allow(std::chrono::hours(0)); }
+    LongWork(const LongWork &) = delete;
+
+  private:
+    RunRanks &ranks;
+  };
+
+  /// Runs a command and ends the ranks. Of an error that all ranks have, the first one prints the message; an error of
+  /// one rank alone is printed by it, and ends the others. Returns the exit status. One rank throws its errors.
+  ExitStatus run(const std::function<ExitStatus()> &command);
+
+private:
+  void connect(LoadedProgram &program, const Options &options);
+  void allow(std::chrono::milliseconds time);
+  void finish(ExitStatus status);
+
+  RankLaunch launch;
+  Mesh arrangement;
+  std::unique_ptr<HostCommunicator> all;
+  std::unique_ptr<Agreement> agreement;
+  std::unique_ptr<Watchdog> watchdog; ///< null: one rank
+  std::vector<std::unique_ptr<HostCommunicator>> groups;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_COMMANDS_RUNRANKS_H
