@@ -1,7 +1,7 @@
 //===- CallSequence.h - what an entry function does, in order -------------===//
 //
-// The calls of kernels and of the library, the copies, and the exchanges with other ranks, of a scheduled function, with
-// the memory that they access.
+// The calls of kernels and of the library, the copies, and the exchanges with other ranks, of a scheduled function,
+// with the memory that they access.
 // Code generation makes it while it emits the function; the model of costs goes through it.
 //
 //===----------------------------------------------------------------------===//

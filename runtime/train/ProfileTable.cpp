@@ -75,8 +75,8 @@ static MachineLimits reached(MachineLimits limits, const std::vector<ProfileRow>
 }
 
 /// The least time that the row takes at the machine's rates, as a share of its time, or what these rates do not bound:
-/// bytes that a cache delivers or that ranks exchange, multiply-adds of another type, and what is too short to be timed.
-/// Operations other than multiply-adds (exp, tanh) count only by their bytes.
+/// bytes that a cache delivers or that ranks exchange, multiply-adds of another type, and what is too short to be
+/// timed. Operations other than multiply-adds (exp, tanh) count only by their bytes.
 static std::string limitOf(const ProfileRow &row, const MachineLimits &limits) {
   if (row.isExchange) return "link";
   double computing = row.flops / limits.flops, moving = row.bytes / limits.copyBytes;
