@@ -110,8 +110,11 @@ static std::vector<DividedAxis> readDivided(const Json &json, const std::vector<
   for (const auto &[name, part] : json["divided"].items()) {
     auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisSpec &axis) { return axis.name == name; });
     if (axis == axes.end()) fail("{}: the divided axis '{}' is none of {}", where, name, formatAxes(axes));
-    divided.push_back({name, stringAt(part, "along"), integerAt(part, "whole")});
-    if (divided.back().whole < 1) fail("{}: the divided axis '{}' has no elements", where, name);
+    divided.push_back({name, stringAt(part, "along"), integerAt(part, "whole"), integerAt(part, "blocks", 1)});
+    auto [whole, blocks] = std::pair(divided.back().whole, divided.back().blocks);
+    if (whole < 1) fail("{}: the divided axis '{}' has no elements", where, name);
+    if (blocks < 1 || whole % blocks != 0 || axis->size % blocks != 0)
+      fail("{}: the divided axis '{}' has no {} equal blocks", where, name, blocks);
   }
   return divided;
 }
@@ -422,9 +425,11 @@ static void checkDivided(const std::string &name, const std::vector<DividedAxis>
   for (const DividedAxis &part : divided) {
     auto along = std::find_if(ranks.mesh.begin(), ranks.mesh.end(),
                               [&](const MeshAxisSpec &axis) { return axis.name == part.along; });
-    if (along == ranks.mesh.end()) fail("{}: '{}' is divided along '{}', which the mesh lacks", where, name, part.along);
+    if (along == ranks.mesh.end())
+      fail("{}: '{}' is divided along '{}', which the mesh lacks", where, name, part.along);
     auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisSpec &axis) { return axis.name == part.axis; });
-    if (axis->size != (part.whole + along->size - 1) / along->size)
+    bool isCovered = axis->size == (part.whole + along->size - 1) / along->size;
+    if (!isCovered || (part.blocks > 1 && axis->size * along->size != part.whole))
       fail("{}: '{}' has parts of {} of the {} elements of '{}', for {} ranks", where, name, axis->size, part.whole,
            part.axis, along->size);
   }
@@ -451,8 +456,7 @@ static Manifest readManifest(const Json &json) {
     checkDivided(entry.path, entry.divided, entry.axes, manifest.target.ranks);
   for (const auto &[name, entry] : manifest.entries)
     for (const auto *values : {&entry.inputs, &entry.outputs})
-      for (const ValueSpec &value : *values)
-        checkDivided(value.name, value.divided, value.axes, manifest.target.ranks);
+      for (const ValueSpec &value : *values) checkDivided(value.name, value.divided, value.axes, manifest.target.ranks);
   if (json.contains("data"))
     for (const Json &data : json["data"]) manifest.data.push_back(readData(data));
   manifest.settings = json.value("settings", Json::object());

@@ -27,9 +27,14 @@ struct AxisSpec {
 
 /// An axis that ranks have parts of. With parts of `size` elements, as the axes of the value say, the rank at position p
 /// along the mesh axis has the elements from p * size on, up to (p + 1) * size; from `whole` on there is padding.
+///
+/// In several blocks, of an input that is read in micro-batches: the axis consists of `blocks` blocks of
+/// whole / blocks elements, of which the rank has part after part, those of size / blocks elements at position p. There
+/// is no padding.
 struct DividedAxis {
   std::string axis, along;
-  int64_t whole = 0; ///< elements of all ranks, without padding
+  int64_t whole = 0;  ///< elements of all ranks, without padding
+  int64_t blocks = 1; ///< 1 for states
   bool operator==(const DividedAxis &) const = default;
 };
 
