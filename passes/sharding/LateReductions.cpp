@@ -3,7 +3,7 @@
 // A sum over mesh axes commutes with linear ops. A value that such ops compute from nothing but sums over the same mesh
 // axes, which nothing else reads, is one sum of *parts*: the value that the same ops compute from what is summed.
 //
-// 1. Sums that are added to each other become the sum of their parts.
+// 1. Sums that are added to each other become the sum of their parts, also if other values are added in between.
 // 2. A value that is reduced over axes of its own too is reduced over those first. It may be stacked by a repeat, as the
 //    losses of micro-batches are.
 // 3. A repeat that adds such a sum to what it carries, beginning with zeros, carries the parts, and the sum follows it.
@@ -227,16 +227,47 @@ static Value sumOver(GraphBuilder &b, Value parts, ArrayRef<StringRef> meshAxes,
 }
 
 /// 1., 2.
-static void delayBehind(Operation *op, const ProgramMesh &mesh) {
+static bool delayBehind(Operation *op, const ProgramMesh &mesh) {
   auto reduce = dyn_cast<ReduceOp>(op);
-  if (reduce && llvm::any_of(names(reduce.getOver()), [&](StringRef axis) { return mesh.has(axis); })) return;
+  if (reduce && llvm::any_of(names(reduce.getOver()), [&](StringRef axis) { return mesh.has(axis); })) return false;
   SumOfParts sum(mesh);
-  if (!sum.isSum(op, /*mayBeStacked=*/reduce != nullptr)) return;
+  if (!sum.isSum(op, /*mayBeStacked=*/reduce != nullptr)) return false;
   Value parts = sum.parts(op);
   GraphBuilder b(op);
   Value whole = sumOver(b, parts, sum.getMeshAxes(), op);
   op->replaceAllUsesWith(ValueRange(b.cast(whole, tensorType(op->getResult(0)).getElementType())));
   eraseDead(op);
+  return true;
+}
+
+/// 1., where other values are added in between: a + sum p + b + sum q is a + b + sum (p + q).
+static void delayBeyondOthers(AddOp add, const ProgramMesh &mesh) {
+  auto sumOf = [&](Value value, SumOfParts &sum) {
+    Operation *op = value.getDefiningOp();
+    return op && value.getType() == add.getType() && value.hasOneUse() && !isa<RepeatOp>(op) &&
+           sum.isSum(op, /*mayBeStacked=*/false);
+  };
+  SumOfParts last(mesh);
+  if (!sumOf(add.getRhs(), last)) return;
+  for (auto before = add.getLhs().getDefiningOp<AddOp>();
+       before && before->hasOneUse() && before.getType() == add.getType();
+       before = before.getLhs().getDefiningOp<AddOp>()) {
+    for (auto [value, other] :
+         {std::pair(before.getRhs(), before.getLhs()), std::pair(before.getLhs(), before.getRhs())}) {
+      SumOfParts earlier(mesh);
+      if (!sumOf(value, earlier) || earlier.getMeshAxes() != last.getMeshAxes() || other.getType() != add.getType())
+        continue;
+      before.replaceAllUsesWith(Value(other));
+      GraphBuilder b(add);
+      Value sums = b.add(value, add.getRhs()), total = b.add(add.getLhs(), sums);
+      before->erase();
+      for (Value made : {sums, total}) copyNotes(add, made.getDefiningOp()), copyPrecision(add, made.getDefiningOp());
+      add.replaceAllUsesWith(total);
+      add->erase();
+      delayBehind(sums.getDefiningOp(), mesh);
+      return;
+    }
+  }
 }
 
 /// 3., of one carried value.
@@ -277,8 +308,8 @@ void tessera::delayReductions(func::FuncOp function, const ProgramMesh &mesh) {
   for (Operation *op : ops) {
     if (auto repeat = dyn_cast<RepeatOp>(op)) {
       for (unsigned number = 0; number < repeat.getCarried().size(); ++number) carryParts(repeat, number, mesh);
-    } else {
-      delayBehind(op, mesh);
+    } else if (auto add = dyn_cast<AddOp>(op); !delayBehind(op, mesh) && add) {
+      delayBeyondOthers(add, mesh);
     }
   }
 }

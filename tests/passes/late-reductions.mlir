@@ -211,3 +211,29 @@ module attributes {tsr.axes = ["in"], tsr.phase = "optimize", tsr.mesh = [#tsr.a
     return %s : !x
   }
 }
+
+// -----
+
+// Sums with other values between them are one, too.
+// CHECK-LABEL: func.func @step
+// CHECK: %[[A:.*]] = tsr.reduce sum %arg0 over [batch] : <[data: 2, batch: 2, in: 3], f32>
+// CHECK: %[[B:.*]] = tsr.reduce sum %arg1 over [batch] : <[data: 2, batch: 2, in: 3], f32>
+// CHECK: %[[W:.*]] = tsr.add %arg2, %arg3
+// CHECK: %[[P:.*]] = tsr.add %[[A]], %[[B]]
+// CHECK: %[[S:.*]] = tsr.reduce sum %[[P]] over [data] : <[data: 2, in: 3], f32>
+// CHECK: tsr.add %[[W]], %[[S]]
+!x = !tsr.tensor<[batch: 4, in: 3], f32>
+!w = !tsr.tensor<[in: 3], f32>
+module attributes {tsr.axes = ["batch", "in"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>], tsr.shard = {batch = "data"}} {
+  func.func @step(%x: !x {tsr.input = {name = "x", role = "data"}}, %y: !x {tsr.input = {name = "y", role = "data"}},
+      %v: !w {tsr.state = @v}, %w: !w {tsr.state = @w}) -> (!w {tsr.output = {name = "s", role = "metric"}}) {
+    %a = tsr.reduce sum %x over [batch] : !x
+    %b = tsr.reduce sum %y over [batch] : !x
+    %va = tsr.add %v, %a : !w
+    %vaw = tsr.add %va, %w : !w
+    %all = tsr.add %vaw, %b : !w
+    return %all : !w
+  }
+  tsr.state @v "weight" !w
+  tsr.state @w "weight" !w
+}
