@@ -65,8 +65,3 @@ bool tessera::isNote(NamedAttribute attribute) {
 void tessera::copyPrecision(Operation *from, Operation *to) {
   if (Attribute precision = from->getAttr(attrs::precision)) to->setAttr(attrs::precision, precision);
 }
-
-void tessera::copyNotesToOpsAfter(Operation *previous, Block &block, Operation *from) {
-  for (Operation &op : llvm::make_range(previous ? std::next(previous->getIterator()) : block.begin(), block.end()))
-    copyNotes(from, &op), copyPrecision(from, &op);
-}

@@ -52,11 +52,10 @@ inline constexpr llvm::StringLiteral input =
 inline constexpr llvm::StringLiteral output = "tsr.output"; ///< dictionary {name, role} as in the manifest, and `order`
 inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, after `schedule`
 /// On ops, states, arguments and results, by `shard` (passes/sharding/Sharding.h): which mesh axis an axis is divided
-/// along, as a dictionary; on repeats a list of dictionaries, one for each operand and each stacked result.
+/// along, as a dictionary; on repeats a list of dictionaries, one for each operand.
 inline constexpr llvm::StringLiteral sharding = "tsr.sharding";
 /// On states, after `partition`: what is divided of them, a dictionary {AXIS = {along = MESH AXIS, whole = elements of
-/// all ranks, without padding}}. Tags of inputs have it as `divided`, with `blocks` where the axis is divided in several
-/// (passes/sharding/Sharding.h).
+/// all ranks, without padding}}. Tags of inputs have it as `divided`.
 inline constexpr llvm::StringLiteral divided = "tsr.divided";
 // On ops.
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"
@@ -112,9 +111,6 @@ inline bool staysInF32(mlir::Operation *op) { return op && op->hasAttr(attrs::pr
 
 /// Exempts `to` from reduced precision if `from` is exempt.
 void copyPrecision(mlir::Operation *from, mlir::Operation *to);
-
-/// Both for all ops of a block after `previous` (null: from its beginning), which compute what `from` does.
-void copyNotesToOpsAfter(mlir::Operation *previous, mlir::Block &block, mlir::Operation *from);
 
 } // namespace tessera
 
