@@ -30,7 +30,7 @@ struct PipelineOptions {
   FrontierMemory *frontier = nullptr; ///< what `rematerialize` found in an earlier run; null: nothing
 };
 
-/// What the dump of a phase is called: `07-fuse.mlir`, or `07-fuse.loc.mlir` for the one with source locations.
+/// What the dump of a phase is called: `10-fuse.mlir`, or `10-fuse.loc.mlir` for the one with source locations.
 std::string dumpName(int index, bool withLocations);
 
 /// Adds the passes of the phases after `reached`, up to `last`, without their verify passes.

@@ -1,14 +1,15 @@
 //===- Shard.cpp - the driver of `tsr-shard` ------------------------------===//
 //
-// 1. Read what the user says: axes that are laid along mesh axes, and states with shardings of their own.
-// 2. Assign a sharding to every op (sharding/Assignment.h), and record it.
+// 1. Check what the user says of the mesh and of axes that are laid along mesh axes.
+// 2. Find what the states are divided along (sharding/StateShardings.h).
+// 3. Assign a sharding to every op (sharding/Assignment.h), and record it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
 #include "passes/Passes.h"
-#include "passes/sharding/Assignment.h"
-#include "llvm/ADT/StringSet.h"
+#include "passes/sharding/StateShardings.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SHARDPASS
@@ -18,41 +19,57 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// An error about mesh axes that a sharding names, and that the mesh lacks.
-static LogicalResult checkParts(Operation *at, const Sharding &sharding, const ProgramMesh &mesh) {
-  for (const Sharding::Part &part : sharding.getParts())
-    if (!mesh.has(part.mesh))
-      return at->emitError("`") << part.axis << "` is laid along `" << part.mesh << "`, which the mesh lacks";
-  return success();
-}
-
-/// An error if the mesh has an axis that the program has too.
-static LogicalResult checkMesh(ModuleOp module, const ProgramMesh &mesh) {
-  auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
+/// What is wrong with a mesh: empty if nothing is.
+static std::string problemOfMesh(const ProgramMesh &mesh, ArrayRef<StringRef> axes) {
   llvm::StringSet<> known;
   for (AxisAttr axis : mesh.getAxes()) {
-    if (axis.getSize() < 1) return module.emitError("the mesh axis `") << axis.getName() << "` has no ranks";
-    if (!known.insert(axis.getName()).second)
-      return module.emitError("the mesh has two axes `") << axis.getName() << "`";
-    if (declared && llvm::is_contained(names(declared), axis.getName()))
-      return module.emitError("the mesh axis `") << axis.getName() << "` is an axis of the program: rename it";
+    std::string name = "the mesh axis `" + axis.getName().str() + "`";
+    if (axis.getSize() < 1) return name + " has no ranks";
+    if (!known.insert(axis.getName()).second) return "the mesh has two axes `" + axis.getName().str() + "`";
+    if (llvm::is_contained(axes, axis.getName())) return name + " is an axis of the program: rename it";
   }
-  return success();
+  return "";
 }
 
-/// What a state is divided along: its own sharding, with what the rules say of its other axes.
-static FailureOr<Sharding> shardingOf(StateOp state, const Assignment &rules, const ProgramMesh &mesh) {
-  Sharding own = Sharding::of(state);
-  NamedTensorType type = state.getTensorType();
-  if (failed(checkParts(state, own, mesh))) return failure();
-  for (const Sharding::Part &part : own.getParts()) {
-    if (!type.hasAxis(part.axis))
-      return state.emitError("`") << state.getPath() << "` has no axis `" << part.axis << "`, but " << type;
-    if (own.axisAlong(part.mesh) != part.axis)
-      return state.emitError("`") << state.getPath() << "` has both `" << own.axisAlong(part.mesh) << "` and `"
-                                  << part.axis << "` laid along `" << part.mesh << "`: a mesh axis divides one axis";
+/// The largest size of an axis of that name; 0: no value has it.
+static int64_t largestSize(ModuleOp module, StringRef axis) {
+  int64_t largest = 0;
+  module.walk([&](Operation *op) {
+    auto note = [&](Type type) {
+      if (auto tensor = dyn_cast<NamedTensorType>(type); tensor && tensor.hasAxis(axis))
+        largest = std::max(largest, tensor.getSize(axis));
+    };
+    llvm::for_each(op->getResultTypes(), note);
+    for (Region &region : op->getRegions())
+      for (Block &block : region) llvm::for_each(block.getArgumentTypes(), note);
+  });
+  return largest;
+}
+
+/// What is wrong with the axes that the user lays along mesh axes: empty if nothing is.
+static std::string problemOfRules(ModuleOp module, const Sharding &rules, const ProgramMesh &mesh,
+                                  ArrayRef<StringRef> axes) {
+  for (const Sharding::Part &part : rules.getParts()) {
+    std::string what = "`" + part.axis.str() + "` is laid along `" + part.mesh.str() + "`, ";
+    if (!mesh.has(part.mesh)) return what + "which the mesh lacks";
+    if (!llvm::is_contained(axes, part.axis))
+      return what + "but the program has no such axis; it has " + llvm::join(axes, ", ");
+    int64_t size = largestSize(module, part.axis), ranks = mesh.size(part.mesh);
+    if (size < ranks)
+      return what + "but has " + std::to_string(size) + " elements for " + std::to_string(ranks) + " ranks";
   }
-  return own.unitedWith(rules.byRules(type));
+  return "";
+}
+
+/// What is wrong if a mesh axis divides nothing: its ranks would all do the same.
+static std::string problemOfUnused(const ProgramMesh &mesh, const Sharding &rules,
+                                   const llvm::StringMap<Sharding> &ofState) {
+  for (AxisAttr axis : mesh.getAxes()) {
+    StringRef name = axis.getName();
+    bool isUsed = rules.uses(name) || llvm::any_of(ofState, [&](auto &entry) { return entry.second.uses(name); });
+    if (!isUsed && axis.getSize() > 1) return "nothing is laid along the mesh axis `" + name.str() + "`";
+  }
+  return "";
 }
 
 namespace {
@@ -62,19 +79,28 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
     Sharding rules(module->getAttrOfType<DictionaryAttr>(attrs::shard));
-    if (failed(checkMesh(module, mesh)) || failed(checkParts(module, rules, mesh))) return signalPassFailure();
-    llvm::StringMap<Sharding> ofState;
+    auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
+    SmallVector<StringRef> axes = declared ? names(declared) : SmallVector<StringRef>();
+    std::string problem = problemOfMesh(mesh, axes);
+    if (problem.empty()) problem = problemOfRules(module, rules, mesh, axes);
+    if (!problem.empty()) return refuse(problem);
     Assignment assignment(mesh, rules);
-    for (StateOp state : stateTable(module)) {
-      FailureOr<Sharding> sharding = shardingOf(state, assignment, mesh);
-      if (failed(sharding)) return signalPassFailure();
-      state->setAttr(attrs::sharding, sharding->getAttribute(&getContext()));
-      ofState[state.getPath()] = std::move(*sharding);
-    }
+    std::optional<llvm::StringMap<Sharding>> ofState = StateShardings(module, mesh, assignment).find(problem);
+    if (ofState) problem = problemOfUnused(mesh, rules, *ofState);
+    if (!problem.empty()) return refuse(problem);
+    for (StateOp state : stateTable(module))
+      state->setAttr(attrs::sharding, (*ofState)[state.getPath()].getAttribute(&getContext()));
     for (func::FuncOp function : entryFunctions(module)) {
-      assignment.assign(function, ofState);
+      assignment.assign(function, *ofState);
       assignment.record(function);
     }
+  }
+
+  /// The user's words, not the compiler, are at fault.
+  void refuse(const std::string &problem) {
+    getOperation()->setAttr(attrs::problem, StringAttr::get(&getContext(), problem));
+    getOperation().emitError(problem);
+    signalPassFailure();
   }
 };
 } // namespace

@@ -14,6 +14,7 @@
 #include "passes/layout/VerifyLayout.h"
 #include "passes/memory/VerifyPlaces.h"
 #include "passes/precision/VerifyPrecision.h"
+#include "passes/sharding/VerifyExchanges.h"
 #include "passes/tile/VerifyTiles.h"
 
 namespace tessera {
@@ -63,7 +64,8 @@ static LogicalResult verifyBefore(ModuleOp module, int index) {
     return op->emitOpError("must not exist before ") << phase;
   };
   WalkResult result = module.walk([&](Operation *op) {
-    bool isAllowed = succeeded(check(op, isa<ReorderOp, JoinOp>(op), "layout")) &&
+    bool isAllowed = succeeded(check(op, isa<StartOp, WaitOp>(op), "localize")) &&
+                     succeeded(check(op, isa<ReorderOp, JoinOp>(op), "layout")) &&
                      succeeded(check(op, isa<KernelOp>(op), "fuse")) && succeeded(check(op, isa<TiledOp>(op), "tile"));
     return isAllowed ? WalkResult::advance() : WalkResult::interrupt();
   });
@@ -81,6 +83,7 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(verifyPrecision(module)))
     return failure();
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
+  if (index >= phaseIndex("localize") && failed(verifyExchanges(module))) return failure();
   if (index >= phaseIndex("layout") && failed(verifyNone<DecomposeOpInterface>(module, phase))) return failure();
   if (index >= phaseIndex("layout") && failed(verifyLayout(module))) return failure();
   if (index >= phaseIndex("fuse") && failed(verifyNone<SeedOp>(module, phase))) return failure();

@@ -7,6 +7,7 @@
 #include "tools/DeviceOption.h"
 #include "tools/Input.h"
 #include "tools/MemoryOption.h"
+#include "tools/MeshOption.h"
 
 namespace tessera {
 
@@ -20,6 +21,7 @@ struct CommandOptions {
   std::optional<DeviceOption> device; ///< what `on` says; none: what `target` and `march` select
   std::string prefer;                 ///< `speed` or `memory`; empty: that of the module, else speed
   MemoryOptions memory;
+  MeshOptions mesh;
   std::string gemmEpilogues; ///< `bias` or `gelu`; empty: those of the module, else all
   std::string output;
   std::string compileTo;

@@ -55,6 +55,25 @@ static void addMemoryOptions(CLI::App *command, MemoryOptions &options) {
   addPatterns("--recompute", options.recomputed, "values of layers that are recomputed, as paths with * and **");
 }
 
+static void addMeshOptions(CLI::App *command, MeshOptions &options) {
+  command
+      ->add_option("--mesh", options.mesh,
+                   "divide the program among ranks, which form a mesh with named axes, such as data=2,tensor=4; the "
+                   "last axis is the one of adjacent ranks")
+      ->check(checkMeshText);
+  command
+      ->add_option("--shard", options.shards,
+                   "axes of the model that are laid along axes of the mesh, such as head=tensor,ff=tensor, or for the "
+                   "states at a path (with * and **) PATH:vocab=tensor (default: the batch along `data`)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(checkShardText);
+  command
+      ->add_option("--zero", options.zero,
+                   "what ranks that the batch is divided among divide too: moments (1), gradients (2), weights (3)")
+      ->check(CLI::Range(0, 3));
+}
+
 /// Options of commands that run the phases.
 static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
   command->add_option(
@@ -72,6 +91,7 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
                    "whether a GPU program spends memory for speed: speed (default), or memory if it does not")
       ->check(CLI::IsMember({"speed", "memory"}));
   addMemoryOptions(command, options.memory);
+  addMeshOptions(command, options.mesh);
   command
       ->add_option("--gemm-epilogues", options.gemmEpilogues,
                    "epilogues of contractions on a GPU: bias, or gelu (default from sm_90 on), which is bias, GELU and "

@@ -25,10 +25,11 @@ inline constexpr llvm::StringLiteral epilogues = "tsr.epilogues";
 inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array of dictionaries, as in the manifest
 inline constexpr llvm::StringLiteral settings = "tsr.settings"; ///< run-time settings: dictionary of dictionaries
 inline constexpr llvm::StringLiteral audit = "tsr.audit";       ///< unit: `precision` makes the entry function `shadow`
-/// The mesh of ranks (ir/program/ProgramMesh.h): array of axes; absent: one rank.
-inline constexpr llvm::StringLiteral mesh = "tsr.mesh";
-/// Which mesh axis the user lays an axis along: dictionary. `shard` begins with it.
-inline constexpr llvm::StringLiteral shard = "tsr.shard";
+// What the user says about ranks (ir/program/ShardSettings.h).
+inline constexpr llvm::StringLiteral mesh = "tsr.mesh";   ///< the mesh of ranks: array of axes; absent: one rank
+inline constexpr llvm::StringLiteral shard = "tsr.shard"; ///< which mesh axis an axis is laid along: dictionary
+inline constexpr llvm::StringLiteral shardStates = "tsr.shard_states"; ///< the same for states: array of dictionaries
+inline constexpr llvm::StringLiteral zero = "tsr.zero";                ///< the level of ZeRO: 1, 2 or 3
 // What the user says about memory (ir/program/MemorySettings.h), and what the phase `rematerialize` found.
 inline constexpr llvm::StringLiteral memory = "tsr.memory";       ///< dictionary {budget, arena}, in bytes
 inline constexpr llvm::StringLiteral remat = "tsr.remat";         ///< what is recomputed: a word

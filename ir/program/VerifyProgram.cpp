@@ -37,11 +37,21 @@ static bool isDictionaryOfNames(Attribute attribute) {
   return dictionary && llvm::all_of(dictionary, [](NamedAttribute entry) { return isa<StringAttr>(entry.getValue()); });
 }
 
+static bool isListOfDictionariesOfNames(Attribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  return list && llvm::all_of(list, isDictionaryOfNames);
+}
+
 /// A dictionary whose `order` and `reads`, if it has them, are lists of names.
 static bool isTag(Attribute attribute) {
   auto tag = dyn_cast<DictionaryAttr>(attribute);
   return tag && llvm::all_of(ArrayRef{"order", "reads"},
                              [&](StringRef key) { return !tag.get(key) || isListOfNames(tag.get(key)); });
+}
+
+static bool isZeroLevel(Attribute attribute) {
+  auto level = dyn_cast<IntegerAttr>(attribute);
+  return level && level.getInt() >= 1 && level.getInt() <= 3;
 }
 
 template <typename AttrT> static bool is(Attribute attribute) { return isa<AttrT>(attribute); }
@@ -63,6 +73,8 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::epilogues, is<StringAttr>, "a string"},
     {attrs::mesh, isListOfAxes, "a list of axes"},
     {attrs::shard, isDictionaryOfNames, "a dictionary of names"},
+    {attrs::shardStates, isListOfDictionariesOfNames, "a list of dictionaries of names"},
+    {attrs::zero, isZeroLevel, "1, 2 or 3"},
     {attrs::arena, isSize, "a size of at most 2^56 bytes"},
 };
 

@@ -15,12 +15,22 @@ Sharding Assignment::byRules(NamedTensorType type) const {
   return result;
 }
 
+/// Whether ranks are given parts of an input: of rows of data, and of their weights. What the user passes, such as the
+/// beginning of a text, all ranks have whole.
+static bool isGivenInParts(func::FuncOp function, unsigned argument) {
+  auto tag = function.getArgAttrOfType<DictionaryAttr>(argument, attrs::input);
+  auto role = tag ? tag.getAs<StringAttr>("role") : StringAttr();
+  return !role || llvm::is_contained({"data", "weight"}, role.getValue());
+}
+
 void Assignment::assign(func::FuncOp function, const llvm::StringMap<Sharding> &ofState) {
-  auto sharding = [&](StringRef state, Type type) {
-    return state.empty() ? byRules(cast<NamedTensorType>(type)) : ofState.lookup(state);
-  };
-  for (BlockArgument argument : function.getArguments())
-    ofValues[argument] = sharding(argumentState(function, argument.getArgNumber()), argument.getType());
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    if (StringRef state = argumentState(function, number); !state.empty())
+      ofValues[argument] = ofState.lookup(state);
+    else if (isGivenInParts(function, number))
+      ofValues[argument] = byRules(tensorType(argument));
+  }
   Block &body = function.getBody().front();
   assignForward(body);
   ofResults.clear();

@@ -13,7 +13,7 @@ import sys
 
 def plain_dumps(folder):
     dumps = sorted(path for path in pathlib.Path(folder).glob("*.mlir") if not path.name.endswith(".loc.mlir"))
-    assert len(dumps) == 11, f"{folder}: expected a dump of each phase, got {len(dumps)}"
+    assert len(dumps) == 14, f"{folder}: expected a dump of each phase, got {len(dumps)}"
     return dumps
 
 

@@ -1,0 +1,58 @@
+//===- ShardSettings.h - what the user says about ranks -------------------===//
+//
+// As the module records it:
+//
+//   tsr.mesh = [data: 2, tensor: 4]               the ranks (ir/program/ProgramMesh.h)
+//   tsr.shard = {batch = "data", ff = "tensor"}    the mesh axes that axes of the program are laid along
+//   tsr.shard_states = [{path = "wte", axis = "vocab", along = "tensor"}]   the same for states, by patterns of paths
+//   tsr.zero = 1                                   what of the state of the optimizer is divided among ranks of equal data
+//
+// The phase `shard` reads them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IR_PROGRAM_SHARDSETTINGS_H
+#define TESSERA_IR_PROGRAM_SHARDSETTINGS_H
+
+#include "ir/program/ProgramMesh.h"
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// An axis of the program that is laid along a mesh axis.
+struct AxisRule {
+  std::string axis, along;
+  bool operator==(const AxisRule &) const = default;
+};
+
+/// The same for the states whose paths match a pattern (runtime/base/PathPattern.h).
+struct StateRule {
+  std::string path, axis, along;
+  bool operator==(const StateRule &) const = default;
+};
+
+/// Levels of ZeRO: what is divided among the ranks that the batch is divided among. Each level includes those before.
+enum class ZeroLevel {
+  None,
+  Moments,   ///< of the optimizer
+  Gradients, ///< those that micro-batches add up
+  Weights    ///< gathered where they are used
+};
+
+struct ShardSettings {
+  std::vector<std::pair<std::string, int64_t>> mesh; ///< outermost axis first; empty: one rank
+  std::vector<AxisRule> axes;                        ///< in the order of their names
+  std::vector<StateRule> states;
+  ZeroLevel zero = ZeroLevel::None;
+
+  bool operator==(const ShardSettings &) const = default;
+
+  static ShardSettings of(mlir::ModuleOp module);
+  /// Replaces what the module records.
+  void record(mlir::ModuleOp module) const;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_IR_PROGRAM_SHARDSETTINGS_H

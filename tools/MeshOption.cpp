@@ -1,0 +1,105 @@
+//===- MeshOption.cpp - the options about ranks ---------------------------===//
+
+#include "tools/MeshOption.h"
+#include "ir/dialect/Attributes.h"
+#include "passes/Pipeline.h"
+#include "passes/sharding/StateShardings.h"
+#include "runtime/base/PathPattern.h"
+#include "runtime/ranks/Mesh.h"
+#include <map>
+
+using namespace mlir;
+using namespace tessera;
+
+std::string tessera::checkMeshText(const std::string &text) {
+  try {
+    runtime::Mesh::parse(text);
+    return "";
+  } catch (const runtime::Error &error) {
+    return error.what();
+  }
+}
+
+namespace {
+/// A part of a value of `--shard`; without a path it is a rule of an axis.
+using ShardPart = StateRule;
+} // namespace
+
+/// `AXIS=MESH` or `PATH:AXIS=MESH`; none if it is malformed.
+static std::optional<ShardPart> parseShardPart(StringRef text) {
+  auto [left, along] = text.split('=');
+  size_t colon = left.rfind(':');
+  StringRef path = colon == StringRef::npos ? StringRef() : left.take_front(colon);
+  StringRef axis = colon == StringRef::npos ? left : left.drop_front(colon + 1);
+  bool lacksPath = colon != StringRef::npos && path.empty();
+  if (axis.empty() || along.empty() || along.contains('=') || lacksPath) return std::nullopt;
+  return ShardPart{path.str(), axis.str(), along.str()};
+}
+
+std::string tessera::checkShardText(const std::string &text) {
+  SmallVector<StringRef> parts;
+  StringRef(text).split(parts, ',');
+  for (StringRef part : parts) {
+    std::optional<ShardPart> rule = parseShardPart(part);
+    if (!rule)
+      return "expected AXIS=MESH_AXIS or PATH:AXIS=MESH_AXIS, as in ff=tensor or wte:vocab=tensor, got `" + part.str() +
+             "`";
+    if (std::string problem = misplacedStar(rule->path); !problem.empty()) return problem;
+  }
+  return "";
+}
+
+/// Enters the rules of `--shard`. Returns a problem, or an empty string.
+static std::string addShards(const std::vector<std::string> &shards, ShardSettings &settings) {
+  std::map<std::string, std::string> rules;
+  for (const std::string &text : shards) {
+    SmallVector<StringRef> parts;
+    StringRef(text).split(parts, ',');
+    for (StringRef part : parts) {
+      ShardPart rule = *parseShardPart(part);
+      if (!rule.path.empty()) {
+        settings.states.push_back(rule);
+        continue;
+      }
+      auto [known, isNew] = rules.try_emplace(rule.axis, rule.along);
+      if (!isNew && known->second != rule.along)
+        return "--shard lays `" + rule.axis + "` along both `" + known->second + "` and `" + rule.along + "`";
+    }
+  }
+  for (const auto &[axis, along] : rules) settings.axes.push_back({axis, along});
+  return "";
+}
+
+/// The mesh axis that the batch is laid along unless the user says otherwise.
+static constexpr StringLiteral dataAxis = "data";
+
+/// Lays the batch along the mesh axis `data`, if nothing is.
+static void addBatch(ModuleOp module, ShardSettings &settings) {
+  auto isData = [](const auto &axis) { return axis.first == dataAxis; };
+  if (llvm::none_of(settings.mesh, isData)) return;
+  auto isAlongData = [](const auto &rule) { return rule.along == dataAxis; };
+  if (llvm::any_of(settings.axes, isAlongData) || llvm::any_of(settings.states, isAlongData)) return;
+  for (StringRef batch : batchAxes(module)) {
+    bool isLaid = llvm::any_of(settings.axes, [&](const AxisRule &rule) { return rule.axis == batch; });
+    if (!isLaid) settings.axes.push_back({batch.str(), dataAxis.str()});
+  }
+  llvm::sort(settings.axes, [](const AxisRule &a, const AxisRule &b) { return a.axis < b.axis; });
+}
+
+std::string tessera::setMesh(ModuleOp module, const MeshOptions &options) {
+  if (!options.isGiven()) return "";
+  if (options.mesh.empty())
+    return "--shard and --zero divide a program among ranks: say how many with --mesh, as in --mesh data=2";
+  ShardSettings settings;
+  runtime::Mesh mesh = runtime::Mesh::parse(options.mesh);
+  for (const runtime::MeshAxis &axis : mesh.axes()) settings.mesh.emplace_back(axis.name, axis.size);
+  settings.zero = static_cast<ZeroLevel>(options.zero);
+  if (std::string problem = addShards(options.shards, settings); !problem.empty()) return problem;
+  addBatch(module, settings);
+  auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
+  if (reached && phaseIndex(reached.getValue()) >= phaseIndex("shard") && !(settings == ShardSettings::of(module)))
+    return "the module was taken through `shard` with other options about ranks; compile the model again, or leave out "
+           "--mesh, --shard and --zero";
+  settings.record(module);
+  return "";
+}

@@ -1,0 +1,29 @@
+//===- MeshOption.h - the options about ranks -----------------------------===//
+
+#ifndef TESSERA_TOOLS_MESHOPTION_H
+#define TESSERA_TOOLS_MESHOPTION_H
+
+#include "ir/program/ShardSettings.h"
+
+namespace tessera {
+
+/// The values of `--mesh`, `--shard` and `--zero`.
+struct MeshOptions {
+  std::string mesh;                ///< `data=2,tensor=4`; empty: one rank
+  std::vector<std::string> shards; ///< `ff=tensor,head=tensor` or `PATH:axis=mesh`
+  int zero = 0;
+
+  bool isGiven() const { return !mesh.empty() || !shards.empty() || zero > 0; }
+};
+
+/// What is wrong with a value of `--mesh`, or of `--shard`; empty if nothing is.
+std::string checkMeshText(const std::string &text);
+std::string checkShardText(const std::string &text);
+
+/// Enters the options in a module; without options it keeps what it records. The batch is laid along the mesh axis
+/// `data` if nothing else is. Returns a problem, or an empty string.
+std::string setMesh(mlir::ModuleOp module, const MeshOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_MESHOPTION_H
