@@ -11,6 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/sharding/Exchanges.h"
+#include "passes/sharding/Notes.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -159,8 +160,8 @@ Value LocalFunction::draw(RandomOp op) {
                           local(op.getStep()), salts, first, ArrayAttr(), b.getDictionaryAttr(strides));
 }
 
-/// A sum of which every rank wants its part only: `reduce` over a mesh axis, perhaps padded, then split along it. Several
-/// may read the same part.
+/// A sum of which every rank wants its part only: `reduce` over a mesh axis, perhaps padded, then split along it.
+/// Several may read the same part.
 bool LocalFunction::buildReduceScatter(ReduceOp reduce) {
   SmallVector<StringRef> along = meshAxesOf(reduce.getOver());
   if (along.size() != 1) return false;

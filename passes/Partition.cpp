@@ -13,6 +13,7 @@
 #include "ir/program/Program.h"
 #include "passes/Passes.h"
 #include "passes/sharding/LateReductions.h"
+#include "passes/sharding/Notes.h"
 #include "passes/sharding/WideOps.h"
 
 namespace tessera {

@@ -114,7 +114,7 @@ void Assignment::demand(Value value, const Sharding &sharding) {
   if (!isNew && it->second != sharding) it->second = std::nullopt;
 }
 
-/// Whether an op may be divided as its operands are, whatever they are: a sum, or an op of elements that only sums read,
+/// Whether an op may be divided as its operands are, whatever that is: a sum, or an op of elements that only sums read,
 /// such as the squares of a norm. It is not divided yet.
 bool Assignment::isFlexible(Operation *op) const {
   auto isSum = [](Operation *user) {

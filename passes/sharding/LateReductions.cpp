@@ -4,7 +4,7 @@
 // axes, which nothing else reads, is one sum of *parts*: the value that the same ops compute from what is summed.
 //
 // 1. Sums that are added to each other become the sum of their parts, also if other values are added in between.
-// 2. A value that is reduced over axes of its own too is reduced over those first. It may be stacked by a repeat, as the
+// 2. A sum that is reduced over axes of its own too is reduced over those first. It may be stacked by a repeat, as the
 //    losses of micro-batches are.
 // 3. A repeat that adds such a sum to what it carries, beginning with zeros, carries the parts, and the sum follows it.
 //    What is added may be stacked by a repeat inside: the gradients of layers in each micro-batch.

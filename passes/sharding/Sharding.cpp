@@ -113,7 +113,10 @@ static bool makesBlocks(SplitOp split) {
   while (auto cast = input.getDefiningOp<CastOp>()) input = cast.getX();
   auto argument = dyn_cast<BlockArgument>(input);
   auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
-  return function && function.getArgAttr(argument.getArgNumber(), attrs::input) && onlySplitOf(argument);
+  auto tag =
+      function ? function.getArgAttrOfType<DictionaryAttr>(argument.getArgNumber(), attrs::input) : DictionaryAttr();
+  auto role = tag ? tag.getAs<StringAttr>("role") : StringAttr();
+  return role && role.getValue() == "data" && onlySplitOf(argument);
 }
 
 Blocks tessera::blocksOf(BlockArgument argument) {
