@@ -11,7 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/sharding/Exchanges.h"
-#include "llvm/ADT/MapVector.h"
+#include "passes/sharding/Notes.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -27,9 +27,9 @@ namespace {
 /// A function on one rank.
 class LocalFunction {
 public:
-  LocalFunction(func::FuncOp function, const ProgramMesh &mesh)
+  LocalFunction(func::FuncOp function, const ProgramMesh &mesh, int64_t leastDivided)
       : function(function), mesh(mesh), b(function->getParentOfType<ModuleOp>(), function.getLoc()),
-        exchanges(b, mesh) {}
+        exchanges(b, mesh, leastDivided) {}
 
   void build();
 
@@ -60,23 +60,31 @@ private:
     assert(value && "a value is read before it is made");
     return value;
   }
-  /// This rank's position along a mesh axis: i32.
-  Value position(StringRef meshAxis);
+  /// This rank's position along a mesh axis, where ops are built: i32.
+  Value position(StringRef meshAxis) { return position(meshAxis, b.getInsertionBlock()); }
+  Value position(StringRef meshAxis, Block *block);
 
   func::FuncOp function;
   const ProgramMesh &mesh;
   GraphBuilder b;
   Exchanges exchanges;
   DenseMap<Value, Value> locals;
-  DenseSet<Operation *> done; ///< ops whose results were built with an earlier one
-  llvm::MapVector<StringRef, Value> positions;
+  DenseSet<Operation *> done;             ///< ops whose results were built with an earlier one
+  SmallVector<StringRef> axesOfPositions; ///< of the function's further arguments, in their order
+  DenseMap<std::pair<Block *, StringRef>, Value> positions;
 };
 } // namespace
 
-Value LocalFunction::position(StringRef meshAxis) {
-  Value &argument = positions[meshAxis];
-  if (!argument) argument = function.getBody().back().addArgument(b.scalarType(b.getI32Type()), function.getLoc());
-  return importInto(b.getInsertionBlock(), argument);
+Value LocalFunction::position(StringRef meshAxis, Block *block) {
+  if (Value known = positions.lookup({block, meshAxis})) return known;
+  Value made;
+  if (auto repeat = dyn_cast<RepeatOp>(block->getParentOp())) {
+    made = addInvariant(repeat, position(meshAxis, repeat->getBlock()));
+  } else {
+    made = block->addArgument(b.scalarType(b.getI32Type()), function.getLoc());
+    axesOfPositions.push_back(meshAxis);
+  }
+  return positions[{block, meshAxis}] = made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,20 +161,35 @@ Value LocalFunction::draw(RandomOp op) {
 }
 
 /// A sum of which every rank wants its part only: `reduce` over a mesh axis, perhaps padded, then split along it.
+/// Several may read the same part.
 bool LocalFunction::buildReduceScatter(ReduceOp reduce) {
   SmallVector<StringRef> along = meshAxesOf(reduce.getOver());
-  if (along.size() != 1 || !reduce->hasOneUse()) return false;
-  auto pad = dyn_cast<PadOp>(*reduce->user_begin());
-  auto split = dyn_cast<SplitOp>(pad && pad->hasOneUse() ? *pad->user_begin() : *reduce->user_begin());
-  if (!split || names(split.getInto()).front() != along.front() || (pad && pad.getAxis() != split.getAxis()))
-    return false;
+  if (along.size() != 1) return false;
+  PadOp pad;
+  SmallVector<SplitOp> splits;
+  for (Operation *user : reduce->getUsers()) {
+    pad = dyn_cast<PadOp>(user);
+    auto split = dyn_cast<SplitOp>(pad && pad->hasOneUse() ? *pad->user_begin() : user);
+    if (!split || names(split.getInto()).front() != along.front() || (pad && pad.getAxis() != split.getAxis()))
+      return false;
+    splits.push_back(split);
+  }
+  auto isEqual = [&](SplitOp split) {
+    return split.getAxis() == splits.front().getAxis() && split.getType() == splits.front().getType();
+  };
+  if (splits.empty() || !llvm::all_of(splits, isEqual)) return false;
+  SplitOp split = splits.front();
   SmallVector<StringRef> own = ownAxesOf(reduce.getOver());
   Value value = local(reduce.getX());
   if (!own.empty()) value = b.reduce(reduce.getKind(), value, own);
   if (pad) value = b.pad(value, pad.getAxis(), pad.getOffset(), tensorType(pad.getResult()).getSize(pad.getAxis()));
-  locals[split.getResult()] = exchanges.reduceScatter(reduce.getKind(), value, along.front(), split.getAxis());
-  done.insert(split);
-  if (pad) done.insert(pad);
+  Value part = exchanges.reduceScatter(reduce.getKind(), value, along.front(), split.getAxis());
+  for (SplitOp each : splits) {
+    locals[each.getResult()] = part;
+    done.insert(each);
+    if (Operation *maker = each.getX().getDefiningOp(); maker != reduce.getOperation())
+      done.insert(maker); // the padding
+  }
   return true;
 }
 
@@ -206,11 +229,7 @@ void LocalFunction::buildOp(Operation *op) {
             .Default([&](Operation *) { return mentioned.empty() ? sameOp(op) : Values{onWholeAxes(op, mentioned)}; });
     for (auto [wide, value] : llvm::zip(op->getResults(), values)) locals[wide] = value;
   }
-  for (Operation *made = previous         ? previous->getNextNode()
-                         : block->empty() ? nullptr
-                                          : &block->front();
-       made; made = made->getNextNode())
-    copyNotes(op, made), copyPrecision(op, made);
+  copyNotesToOpsAfter(previous, *block, op);
 }
 
 void LocalFunction::buildRepeat(RepeatOp repeat) {
@@ -276,7 +295,7 @@ void LocalFunction::build() {
   SmallVector<DictionaryAttr> attributes;
   function.getAllArgAttrs(attributes);
   attributes.resize(own, b.getDictionaryAttr({}));
-  for (auto &[axis, value] : positions) { // in the order of the arguments
+  for (StringRef axis : axesOfPositions) {
     auto tag = b.getDictionaryAttr(
         {b.getNamedAttr("name", b.getStringAttr(axis)), b.getNamedAttr("role", b.getStringAttr("rank"))});
     attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(attrs::input, tag)));
@@ -287,11 +306,12 @@ void LocalFunction::build() {
 
 namespace {
 struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
+  using LocalizePassBase::LocalizePassBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
-    for (func::FuncOp function : entryFunctions(module)) LocalFunction(function, mesh).build();
+    for (func::FuncOp function : entryFunctions(module)) LocalFunction(function, mesh, leastDivided).build();
     for (StateOp state : stateTable(module)) {
       NamedTensorType type = state.getTensorType();
       state.setTypeAttr(TypeAttr::get(type.withAxes(

@@ -6,13 +6,14 @@
 //    they mix are decomposed first.
 // 3. Results of functions are brought to the sharding of their states; what is behind the end of a divided axis of a
 //    state is zero.
-// 4. Sums over mesh axes that are added to each other become one (sharding/LateReductions.h).
+// 4. Sums over mesh axes that are added to each other become one, in repeats too (sharding/LateReductions.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
 #include "passes/Passes.h"
 #include "passes/sharding/LateReductions.h"
+#include "passes/sharding/Notes.h"
 #include "passes/sharding/WideOps.h"
 
 namespace tessera {
@@ -98,7 +99,9 @@ void WideBlock::buildRepeat(RepeatOp repeat) {
   SmallVector<WideValue> results;
   for (auto [i, value] : llvm::enumerate(repeat.getYield().getValues())) {
     WideValue wide = lookup(value);
-    if (i < carried) wide = b.withZeroPadding(b.convert(wide, shardings[i]));
+    bool isCarried = i < carried;
+    wide = b.convert(wide, shardings[isCarried ? i : repeat->getNumOperands() + i - carried]);
+    if (isCarried) wide = b.withZeroPadding(wide);
     yielded.push_back(wide.value);
     wide.whole = tensorType(repeat.getResult(i));
     results.push_back(wide);
@@ -122,7 +125,9 @@ void WideBlock::buildRepeat(RepeatOp repeat) {
 
 void WideBlock::buildOp(Operation *op) {
   Sharding sharding = Sharding::of(op);
-  if (mustDecompose(op, sharding)) return decompose(op);
+  bool isMixed =
+      llvm::any_of(sharding.getParts(), [&](const Sharding::Part &part) { return mustDecompose(op, part.axis); });
+  if (isMixed) return decompose(op);
   Block *block = b.getInsertionBlock();
   Operation *previous = block->empty() ? nullptr : &block->back();
   b.setLoc(op->getLoc());
@@ -130,11 +135,7 @@ void WideBlock::buildOp(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
     operands.push_back(b.convert(lookup(operand.get()), operandSharding(operand, sharding)));
   for (auto [result, wide] : llvm::zip(op->getResults(), buildWide(b, op, operands, sharding))) values[result] = wide;
-  for (Operation *made = previous         ? previous->getNextNode()
-                         : block->empty() ? nullptr
-                                          : &block->front();
-       made; made = made->getNextNode())
-    copyNotes(op, made), copyPrecision(op, made);
+  copyNotesToOpsAfter(previous, *block, op);
 }
 
 void WideBlock::build(Block &block) {
@@ -162,12 +163,12 @@ static ArrayAttr withMeshAxes(ArrayAttr order, const Sharding &sharding, const P
 }
 
 /// The tag of an input, with such an order and with what is divided of it.
-static DictionaryAttr withMeshAxes(DictionaryAttr tag, NamedTensorType whole, const Sharding &sharding,
+static DictionaryAttr withMeshAxes(DictionaryAttr tag, NamedTensorType whole, const Sharding &sharding, Blocks blocks,
                                    const ProgramMesh &mesh) {
   ArrayAttr order = withMeshAxes(tag.getAs<ArrayAttr>("order"), sharding, mesh);
   NamedAttrList entries(tag);
   if (order) entries.set("order", order);
-  if (!sharding.isEmpty()) entries.set("divided", dividedAxes(whole, sharding));
+  if (!sharding.isEmpty()) entries.set("divided", dividedAxes(whole, sharding, blocks));
   return entries.getDictionary(tag.getContext());
 }
 
@@ -188,7 +189,7 @@ static void partition(func::FuncOp function, const ProgramMesh &mesh) {
     Value wide = body->addArgument(b.wideType(whole, sharding), argument.getLoc());
     values[argument] = {wide, whole, sharding, /*hasZeroPadding=*/!argumentState(function, number).empty()};
     if (auto tag = function.getArgAttrOfType<DictionaryAttr>(number, attrs::input))
-      function.setArgAttr(number, attrs::input, withMeshAxes(tag, whole, sharding, mesh));
+      function.setArgAttr(number, attrs::input, withMeshAxes(tag, whole, sharding, blocksOf(argument), mesh));
   }
   function.getBody().push_back(body);
   b.setInsertionPointToEnd(body);

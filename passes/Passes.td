@@ -151,7 +151,8 @@ def PartitionPass : Tsr_ModulePass<"tsr-partition"> {
              %y = tsr.reduce sum %p over [tensor]             [data, batch, seq, embed]
     ```
 
-    Sums over mesh axes that are added to each other become one. Sizes that the ranks do not divide are padded. What is
+    Sums over mesh axes that are added to each other become one, and what a repeat accumulates is summed over mesh axes
+    once, after it (`passes/sharding/LateReductions.h`). Sizes that the ranks do not divide are padded. What is
     behind the end of an axis is anything, but for state, where it is zero; what is reduced over gets the neutral
     element there.
 
@@ -179,6 +180,8 @@ def LocalizePass : Tsr_ModulePass<"tsr-localize"> {
 
     Requires: `tsr-partition`. Ensures: sums over ranks are in the order of the ranks.
   }];
+  let options = [Option<"leastDivided", "least-divided", "int64_t", "1024",
+                        "values of fewer elements are gathered whole to be reduced: one exchange instead of two">];
 }
 
 def ChunkPass : Tsr_ModulePass<"tsr-chunk"> {

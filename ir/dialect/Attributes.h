@@ -53,10 +53,10 @@ inline constexpr llvm::StringLiteral input =
 inline constexpr llvm::StringLiteral output = "tsr.output"; ///< dictionary {name, role} as in the manifest, and `order`
 inline constexpr llvm::StringLiteral place = "tsr.place";   ///< #tsr.place, after `schedule`
 /// On ops, states, arguments and results, by `shard` (passes/sharding/Sharding.h): which mesh axis an axis is divided
-/// along, as a dictionary; on repeats a list of dictionaries, one for each operand.
+/// along, as a dictionary; on repeats a list of dictionaries, one for each operand and stacked result.
 inline constexpr llvm::StringLiteral sharding = "tsr.sharding";
 /// On states, after `partition`: what is divided of them, a dictionary {AXIS = {along = MESH AXIS, whole = elements of
-/// all ranks, without padding}}. Tags of inputs have it as `divided`.
+/// all ranks, without padding}}. Tags of inputs have it as `divided`, or with `blocks` (passes/sharding/Sharding.h).
 inline constexpr llvm::StringLiteral divided = "tsr.divided";
 // On ops.
 inline constexpr llvm::StringLiteral name = "tsr.name";     ///< the user's name with its scope: "h.attn.q"

@@ -41,18 +41,27 @@ void Assignment::assign(func::FuncOp function, const llvm::StringMap<Sharding> &
     demand(value, ofResults.back());
   }
   assignBackward(body);
+  followOperands(body);
 }
 
 //===----------------------------------------------------------------------===//
 // Forward
 //===----------------------------------------------------------------------===//
 
+/// Whether a split makes an axis of one that it has another divided axis of.
+static bool isPartOfDivided(Operation *op, StringRef axis, const Sharding &sharding) {
+  auto split = dyn_cast<SplitOp>(op);
+  if (!split || !llvm::is_contained(names(split.getInto()), axis)) return false;
+  return llvm::any_of(names(split.getInto()), [&](StringRef part) { return !sharding.meshAxis(part).empty(); });
+}
+
 Sharding Assignment::forwardSharding(Operation *op) const {
   Sharding result;
   SmallVector<AxisAttr> space = spaceOf(op);
   auto divide = [&](AxisAttr axis, StringRef along) {
     bool isPossible = !along.empty() && !result.uses(along) && result.meshAxis(axis.getName()).empty() &&
-                      isLongEnough(axis, along) && canDivide(op, axis.getName(), mesh.size(along));
+                      isLongEnough(axis, along) && canDivide(op, axis.getName(), mesh.size(along)) &&
+                      !isPartOfDivided(op, axis.getName(), result);
     if (isPossible) result.divide(axis.getName(), along);
   };
   for (AxisAttr axis : space) divide(axis, rules.meshAxis(axis.getName()));
@@ -105,8 +114,29 @@ void Assignment::demand(Value value, const Sharding &sharding) {
   if (!isNew && it->second != sharding) it->second = std::nullopt;
 }
 
+/// Whether an op may be divided as its operands are, whatever that is: a sum, or an op of elements that only sums read,
+/// such as the squares of a norm. It is not divided yet.
+bool Assignment::isFlexible(Operation *op) const {
+  auto isSum = [](Operation *user) {
+    auto reduce = dyn_cast<ReduceOp>(user);
+    return reduce && reduce.getKind() == ReduceKind::Sum;
+  };
+  if (!ofOps.lookup(op).isEmpty()) return false;
+  bool isSummed = isa<ElementwiseOpInterface>(op) && !op->use_empty() && llvm::all_of(op->getUsers(), isSum);
+  return isSum(op) || isSummed;
+}
+
 void Assignment::demandOperands(Operation *op) {
+  if (isFlexible(op)) return;
   for (OpOperand &operand : op->getOpOperands()) demand(operand.get(), operandSharding(operand, ofOps.lookup(op)));
+}
+
+/// Whether an op may be divided because its readers are. A composite would be decomposed to be divided along an axis
+/// that it mixes, and blocks of an input are divided if the input is.
+static bool mayAdopt(Operation *op, StringRef axis) {
+  auto split = dyn_cast<SplitOp>(op);
+  bool isInBlock = split && axis != names(split.getInto()).front() && llvm::is_contained(names(split.getInto()), axis);
+  return !isInBlock && !mustDecompose(op, axis);
 }
 
 /// What all readers agree on is added to what the op is divided along already.
@@ -119,7 +149,8 @@ void Assignment::adopt(Operation *op) {
   Sharding sharding = ofOps.lookup(op);
   for (const Sharding::Part &part : wanted->getParts()) {
     bool isPossible = sharding.meshAxis(part.axis).empty() && !sharding.uses(part.mesh) &&
-                      canDivide(op, part.axis, mesh.size(part.mesh));
+                      canDivide(op, part.axis, mesh.size(part.mesh)) && mayAdopt(op, part.axis) &&
+                      !isPartOfDivided(op, part.axis, sharding);
     if (isPossible) sharding.divide(part.axis, part.mesh);
   }
   ofValues[result] = sharding.within(tensorType(result));
@@ -134,7 +165,7 @@ void Assignment::assignBackward(Block &block) {
       demandOperands(&op);
       continue;
     }
-    ArrayRef<Sharding> ofOperands = ofRepeats[repeat];
+    SmallVector<Sharding> ofOperands = ofRepeats[repeat];
     for (auto [i, value] : llvm::enumerate(repeat.getYield().getValues())) {
       bool isCarried = i < repeat.getCarried().size();
       Sharding wanted = demands.lookup(repeat.getResult(i)).value_or(ofValues.lookup(value));
@@ -142,6 +173,33 @@ void Assignment::assignBackward(Block &block) {
     }
     assignBackward(repeat.getBlock());
     for (auto [value, sharding] : llvm::zip(repeat.getOperands(), ofOperands)) demand(value, sharding);
+    SmallVector<Sharding> stacked;
+    for (unsigned i = repeat.getCarried().size(); i < repeat->getNumResults(); ++i) {
+      Value value = repeat.getYield().getValues()[i];
+      Sharding wanted = demands.lookup(repeat.getResult(i)).value_or(Sharding()).within(tensorType(value));
+      stacked.push_back(ofValues.lookup(value).unitedWith(wanted));
+      ofValues[repeat.getResult(i)] = stacked.back();
+    }
+    ofRepeats[repeat].append(stacked);
+  }
+}
+
+/// 4. Of an operand that is whole all other readers may want the same parts.
+void Assignment::followOperands(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    if (auto repeat = dyn_cast<RepeatOp>(op)) followOperands(repeat.getBlock());
+    if (!isFlexible(&op)) continue;
+    Sharding sharding;
+    for (Value operand : op.getOperands()) {
+      Sharding ofOperand = ofValues.lookup(operand);
+      if (ofOperand.isEmpty()) ofOperand = demands.lookup(operand).value_or(Sharding());
+      ofOperand = sharding.unitedWith(ofOperand);
+      for (const Sharding::Part &part : ofOperand.getParts())
+        if (sharding.meshAxis(part.axis).empty() && canDivide(&op, part.axis, mesh.size(part.mesh)))
+          sharding.divide(part.axis, part.mesh);
+    }
+    ofValues[op.getResult(0)] = sharding.within(tensorType(op.getResult(0)));
+    ofOps[&op] = std::move(sharding);
   }
 }
 

@@ -6,7 +6,8 @@
 // 2. From the first op to the last, each is divided along the axes that have a mesh axis, and along those that its
 //    operands are divided along: updates of a divided state are divided like it. A mesh axis divides one axis of an op.
 // 3. From the last to the first, an op that computes elements of their own is divided as all that reads it wants it:
-//    what a divided update or a divided state is made of is divided too.
+//    what a divided update or a divided state is made of is divided too, and so is what a repeat stacks.
+// 4. Sums that could be computed from parts do not ask for whole operands: they are divided as their operands are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +39,15 @@ private:
   void adopt(mlir::Operation *op);
   void demand(mlir::Value value, const Sharding &sharding);
   void demandOperands(mlir::Operation *op);
+  bool isFlexible(mlir::Operation *op) const;
+  void followOperands(mlir::Block &block);
   bool isLongEnough(AxisAttr axis, llvm::StringRef along) const { return axis.getSize() >= mesh.size(along); }
 
   const ProgramMesh &mesh;
   Sharding rules;
   llvm::DenseMap<mlir::Operation *, Sharding> ofOps;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Sharding>> ofRepeats; ///< of each operand
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Sharding>>
+      ofRepeats; ///< of each operand, then of what is stacked
   llvm::DenseMap<mlir::Value, Sharding> ofValues;
   llvm::DenseMap<mlir::Value, std::optional<Sharding>> demands; ///< nullopt: what reads it does not agree
   llvm::SmallVector<Sharding> ofResults;                        ///< of the function

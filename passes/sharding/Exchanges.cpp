@@ -5,9 +5,6 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Values of fewer elements are gathered whole: one exchange instead of two.
-static constexpr int64_t leastDivided = 1024;
-
 Value Exchanges::exchange(ExchangeKind kind, Value value, StringRef along) {
   NamedTensorType type = tensorType(value);
   if (kind == ExchangeKind::AllGather) type = b.withAxis(type, tessera::axis(b.getContext(), along, mesh.size(along)));

@@ -15,7 +15,9 @@ namespace tessera {
 
 class Exchanges {
 public:
-  Exchanges(GraphBuilder &builder, const ProgramMesh &mesh) : b(builder), mesh(mesh) {}
+  /// Values of fewer elements than `leastDivided` are gathered whole to be reduced: one exchange instead of two.
+  Exchanges(GraphBuilder &builder, const ProgramMesh &mesh, int64_t leastDivided)
+      : b(builder), mesh(mesh), leastDivided(leastDivided) {}
 
   /// The values of all ranks, with the mesh axis as an axis.
   mlir::Value gatherAxis(mlir::Value value, llvm::StringRef along);
@@ -31,6 +33,7 @@ private:
 
   GraphBuilder &b;
   const ProgramMesh &mesh;
+  int64_t leastDivided;
 };
 
 } // namespace tessera

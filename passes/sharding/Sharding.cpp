@@ -75,13 +75,54 @@ NamedTensorType tessera::wideType(NamedTensorType whole, const Sharding &shardin
   return whole.withAxes(axes);
 }
 
-DictionaryAttr tessera::dividedAxes(NamedTensorType whole, const Sharding &sharding) {
+DictionaryAttr tessera::dividedAxes(NamedTensorType whole, const Sharding &sharding, Blocks blocks) {
   Builder b(whole.getContext());
   auto entry = [&](StringRef key, Attribute value) { return b.getNamedAttr(key, value); };
   return b.getDictionaryAttr(llvm::map_to_vector(sharding.getParts(), [&](const Sharding::Part &part) {
-    return entry(part.axis, b.getDictionaryAttr({entry("along", b.getStringAttr(part.mesh)),
-                                                 entry("whole", b.getI64IntegerAttr(whole.getSize(part.axis)))}));
+    SmallVector<NamedAttribute> entries{entry("along", b.getStringAttr(part.mesh)),
+                                        entry("whole", b.getI64IntegerAttr(whole.getSize(part.axis)))};
+    if (blocks.axis == part.axis) entries.push_back(entry("blocks", b.getI64IntegerAttr(blocks.count)));
+    return entry(part.axis, b.getDictionaryAttr(entries));
   }));
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs in blocks
+//===----------------------------------------------------------------------===//
+
+/// The split that a value is read by, casts aside: all its readers are equal ones. Null if there is none.
+static SplitOp onlySplitOf(Value value) {
+  SplitOp found;
+  for (Operation *user : value.getUsers()) {
+    auto cast = dyn_cast<CastOp>(user);
+    SplitOp split = cast ? onlySplitOf(cast.getResult()) : dyn_cast<SplitOp>(user);
+    if (!split) return {};
+    bool isEqual = !found || (found.getAxis() == split.getAxis() && found.getInto() == split.getInto() &&
+                              tensorType(found.getResult()).getAxes() == tensorType(split.getResult()).getAxes());
+    if (!isEqual) return {};
+    found = split;
+  }
+  return found;
+}
+
+/// Whether a split makes blocks of an input of a function that is read in these blocks only.
+static bool makesBlocks(SplitOp split) {
+  SmallVector<StringRef> into = names(split.getInto());
+  if (into.size() != 2 || into.back() != split.getAxis()) return false;
+  Value input = split.getX();
+  while (auto cast = input.getDefiningOp<CastOp>()) input = cast.getX();
+  auto argument = dyn_cast<BlockArgument>(input);
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  auto tag =
+      function ? function.getArgAttrOfType<DictionaryAttr>(argument.getArgNumber(), attrs::input) : DictionaryAttr();
+  auto role = tag ? tag.getAs<StringAttr>("role") : StringAttr();
+  return role && role.getValue() == "data" && onlySplitOf(argument);
+}
+
+Blocks tessera::blocksOf(BlockArgument argument) {
+  SplitOp split = onlySplitOf(argument);
+  if (!split || !makesBlocks(split) || Sharding::of(split).meshAxis(split.getAxis()).empty()) return {};
+  return {split.getAxis(), tensorType(split.getResult()).getSize(names(split.getInto()).front())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,7 +153,8 @@ bool tessera::canDivide(Operation *op, StringRef axis, int64_t parts) {
       .Case<SplitOp>([&](SplitOp split) {
         SmallVector<StringRef> into = names(split.getInto());
         if (!llvm::is_contained(into, axis)) return true;
-        return into.front() == axis && sizeIn(split.getResult(), axis) % parts == 0;
+        return sizeIn(split.getResult(), axis) % parts == 0 &&
+               (into.front() == axis || (into.back() == axis && makesBlocks(split)));
       })
       .Case<MergeOp>([&](MergeOp merge) {
         SmallVector<StringRef> from = names(merge.getAxes());
@@ -128,6 +170,11 @@ bool tessera::canDivide(Operation *op, StringRef axis, int64_t parts) {
         auto divisible = dyn_cast<DivisibleOpInterface>(other);
         return divisible && divisible.getDivision(axis).kind != AxisDivision::Kind::None;
       });
+}
+
+bool tessera::mustDecompose(Operation *op, StringRef axis) {
+  auto divisible = dyn_cast<DivisibleOpInterface>(op);
+  return isa<DecomposeOpInterface>(op) && (!divisible || divisible.getDivision(axis).kind == AxisDivision::Kind::None);
 }
 
 Sharding tessera::operandSharding(OpOperand &operand, const Sharding &ofOp) {
@@ -146,8 +193,11 @@ Sharding tessera::operandSharding(OpOperand &operand, const Sharding &ofOp) {
         return result;
       })
       .Case<SplitOp>([&](SplitOp op) {
-        for (AxisAttr axis : type.getAxes())
-          rename(axis.getName(), axis.getName() == op.getAxis() ? names(op.getInto()).front() : axis.getName());
+        for (AxisAttr axis : type.getAxes()) {
+          StringRef name = axis.getName();
+          bool isInBlocks = name == op.getAxis() && !ofOp.meshAxis(name).empty();
+          rename(name, name == op.getAxis() && !isInBlocks ? names(op.getInto()).front() : name);
+        }
         return result;
       })
       .Case<MergeOp>([&](MergeOp op) {
@@ -192,8 +242,9 @@ static LogicalResult verifyOp(Operation *op, const ProgramMesh &mesh) {
   Attribute attribute = op->getAttr(attrs::sharding);
   if (auto repeat = dyn_cast<RepeatOp>(op)) {
     auto list = dyn_cast_or_null<ArrayAttr>(attribute);
-    if (!list || list.size() != repeat->getNumOperands())
-      return op->emitError("expected `tsr.sharding` to be a list with a dictionary for each operand");
+    if (!list || list.size() != repeat->getNumOperands() + repeat.getStackedResults().size())
+      return op->emitError(
+          "expected `tsr.sharding` to be a list with a dictionary for each operand and stacked result");
     for (Attribute entry : list)
       if (failed(verifySharding(op, entry, mesh))) return failure();
     return success();
@@ -211,11 +262,40 @@ static LogicalResult verifyOp(Operation *op, const ProgramMesh &mesh) {
   return success();
 }
 
+static void addReaders(Value value, SmallVectorImpl<Operation *> &readers) {
+  for (Operation *user : value.getUsers()) {
+    readers.push_back(user);
+    if (isa<CastOp>(user)) addReaders(user->getResult(0), readers);
+  }
+}
+
+/// An error if what reads an input in blocks is not divided like the input.
+static LogicalResult verifyBlocks(BlockArgument input, const Sharding &ofInput) {
+  SplitOp split = onlySplitOf(input);
+  if (!split || !makesBlocks(split)) return success();
+  StringRef axis = split.getAxis();
+  SmallVector<Operation *> readers;
+  addReaders(input, readers);
+  auto areInBlocks = [&](Operation *op) { return isa<SplitOp>(op) && !Sharding::of(op).meshAxis(axis).empty(); };
+  if (llvm::none_of(readers, areInBlocks)) return success();
+  for (Operation *reader : readers) {
+    Sharding own = Sharding::of(reader);
+    auto other = dyn_cast<SplitOp>(reader);
+    bool hasDividedBlocks = other && !own.meshAxis(names(other.getInto()).front()).empty();
+    if (hasDividedBlocks || own.meshAxis(axis) != ofInput.meshAxis(axis))
+      return reader->emitOpError("is not divided along `") << axis << "` like the input that is read in blocks";
+  }
+  return success();
+}
+
 LogicalResult tessera::verifyShardings(ModuleOp module, const ProgramMesh &mesh) {
   WalkResult result = module.walk([&](Operation *op) {
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        if (failed(verifySharding(op, function.getArgAttr(i, attrs::sharding), mesh))) return WalkResult::interrupt();
+        if (failed(verifySharding(op, function.getArgAttr(i, attrs::sharding), mesh)) ||
+            failed(verifyBlocks(function.getArgument(i),
+                                Sharding(function.getArgAttrOfType<DictionaryAttr>(i, attrs::sharding)))))
+          return WalkResult::interrupt();
       for (unsigned i = 0; i < function.getNumResults(); ++i)
         if (failed(verifySharding(op, function.getResultAttr(i, attrs::sharding), mesh)))
           return WalkResult::interrupt();

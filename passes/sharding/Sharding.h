@@ -54,8 +54,19 @@ int64_t partSize(int64_t size, int64_t parts);
 NamedTensorType wideType(NamedTensorType whole, const Sharding &sharding, const ProgramMesh &mesh,
                          mlir::ModuleOp module);
 
+/// How an input is divided that is read in blocks only, such as a batch in micro-batches: everything that reads it
+/// splits an axis into the number of the block and the position in it, under the same name. Ranks have a part of each
+/// block then, and the split is free. Only an input whose blocks have parts of equal size is divided so.
+struct Blocks {
+  llvm::StringRef axis; ///< empty: the input is not divided in blocks
+  int64_t count = 1;
+};
+
+/// Of an argument of an entry function, after `shard`.
+Blocks blocksOf(mlir::BlockArgument argument);
+
 /// What `tsr.divided` says of a tensor.
-mlir::DictionaryAttr dividedAxes(NamedTensorType whole, const Sharding &sharding);
+mlir::DictionaryAttr dividedAxes(NamedTensorType whole, const Sharding &sharding, Blocks blocks = {});
 
 /// The axes that an op may be divided along, in the order of its types. Of an op that renames, splits or merges axes
 /// they have the names of the result.
@@ -67,6 +78,9 @@ bool canDivide(mlir::Operation *op, llvm::StringRef axis, int64_t parts);
 /// An error where `tsr.sharding` of an op, a state, an argument or a result is malformed, names an axis that the mesh
 /// lacks or uses a mesh axis twice, or divides an op along an axis that it cannot be divided along.
 llvm::LogicalResult verifyShardings(mlir::ModuleOp module, const ProgramMesh &mesh);
+
+/// Whether an op has to be decomposed to be divided along an axis.
+bool mustDecompose(mlir::Operation *op, llvm::StringRef axis);
 
 /// How an op that is divided wants an operand.
 Sharding operandSharding(mlir::OpOperand &operand, const Sharding &ofOp);

@@ -48,15 +48,16 @@ bool WideBuilder::isPadded(const WideValue &value, StringRef axis) const {
   return !along.empty() && value.whole.getSize(axis) % mesh.size(along) != 0;
 }
 
-Value WideBuilder::withPadding(const WideValue &value, ArrayRef<StringRef> axes, double number) {
-  if (value.hasZeroPadding && number == 0) return value.value;
+Value WideBuilder::withPadding(const WideValue &value, ArrayRef<StringRef> axes, TypedAttr element) {
+  if (value.hasZeroPadding && element == getZeroAttr(element.getType())) return value.value;
   Value result = value.value;
   for (StringRef axis : axes) {
     if (!isPadded(value, axis)) continue;
     AxisAttr whole = axisOf(value.whole, axis);
     Value size = scalar(static_cast<double>(whole.getSize()), getI32Type());
     Value isInside = compare(Predicate::LT, positions(whole, value.sharding.meshAxis(axis)), size);
-    result = select(isInside, result, scalar(number, value.whole.getElementType()));
+    Value padding = ConstantOp::create(*this, getLoc(), scalarType(element.getType()), element);
+    result = select(isInside, result, padding);
   }
   return result;
 }
@@ -64,7 +65,7 @@ Value WideBuilder::withPadding(const WideValue &value, ArrayRef<StringRef> axes,
 WideValue WideBuilder::withZeroPadding(WideValue value) {
   SmallVector<StringRef> axes =
       llvm::map_to_vector(value.sharding.getParts(), [](const Sharding::Part &part) { return part.axis; });
-  value.value = withPadding(value, axes, 0);
+  value.value = withPadding(value, axes, getZeroAttr(value.whole.getElementType()));
   value.hasZeroPadding = true;
   return value;
 }

@@ -42,8 +42,8 @@ public:
   mlir::Value firstPositions(AxisAttr whole, llvm::StringRef meshAxis);
   /// Whether a value has elements behind the end of an axis.
   bool isPadded(const WideValue &value, llvm::StringRef axis) const;
-  /// `number` in place of what is behind the end of some axes.
-  mlir::Value withPadding(const WideValue &value, llvm::ArrayRef<llvm::StringRef> axes, double number);
+  /// An element in place of what is behind the end of some axes.
+  mlir::Value withPadding(const WideValue &value, llvm::ArrayRef<llvm::StringRef> axes, mlir::TypedAttr element);
   /// Zeros behind the ends of all axes.
   WideValue withZeroPadding(WideValue value);
 

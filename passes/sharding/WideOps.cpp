@@ -3,6 +3,7 @@
 // Most ops are themselves on operands with mesh axes, since operands broadcast by name. Others:
 //
 // - A sum over a divided axis sums over the part; what is left, one value for each rank, is reduced over the mesh axis.
+//   Sums with results of reduced precision are rounded once, when they are complete.
 // - Positions, and the indices of draws, are those in the whole.
 // - A read from a divided axis reads where the position is in the part, else 0, and the parts are added.
 // - Where parts are padded, what is reduced over gets the neutral element behind its end.
@@ -13,10 +14,20 @@
 #include "ir/dialect/Attributes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <limits>
 
 using namespace mlir;
 using namespace tessera;
+
+/// What does not change a combination; of the type's values, infinite where it has infinities.
+static TypedAttr neutralOf(ReduceKind kind, Type element) {
+  Builder b(element.getContext());
+  if (kind == ReduceKind::Sum) return b.getZeroAttr(element);
+  bool isNegative = kind != ReduceKind::Min;
+  if (auto type = dyn_cast<FloatType>(element))
+    return b.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics(), isNegative));
+  unsigned width = element.getIntOrFloatBitWidth();
+  return b.getIntegerAttr(element, isNegative ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
+}
 
 namespace {
 class WideOp {
@@ -35,10 +46,14 @@ private:
   Value scatter(ScatterAddOp scatter);
   SmallVector<Value> sameOp();
 
+  SmallVector<StringRef> meshAxesOf(ArrayRef<StringRef> over) const;
   Value combine(ReduceKind kind, Value parts, ArrayRef<StringRef> over);
+  /// In f32 what is summed over divided axes: parts of sums in reduced precision are not rounded.
+  Value asSummed(Value value, ArrayRef<StringRef> over);
   /// An operand with a neutral element behind the ends of axes that are reduced over.
-  Value neutral(unsigned operand, ArrayRef<StringRef> over, double number) {
-    return b.withPadding(operands[operand], over, number);
+  Value neutral(unsigned operand, ArrayRef<StringRef> over, ReduceKind kind) {
+    return b.withPadding(operands[operand], over,
+                         neutralOf(kind, tensorType(operands[operand].value).getElementType()));
   }
   NamedTensorType typeOfResult(unsigned result = 0) {
     NamedTensorType whole = tensorType(op->getResult(result));
@@ -52,19 +67,23 @@ private:
 };
 } // namespace
 
-/// What does not change a combination; of the type's values, infinite where it has infinities.
-static double neutralOf(ReduceKind kind, Type element) {
-  if (kind == ReduceKind::Sum) return 0;
-  double most = isa<FloatType>(element) ? std::numeric_limits<double>::infinity() : std::numeric_limits<int32_t>::max();
-  return kind == ReduceKind::Min ? most : -most;
+/// Of divided axes that an op reduces over.
+SmallVector<StringRef> WideOp::meshAxesOf(ArrayRef<StringRef> over) const {
+  SmallVector<StringRef> along;
+  for (StringRef axis : over)
+    if (StringRef mesh = sharding.meshAxis(axis); !mesh.empty()) along.push_back(mesh);
+  return along;
 }
 
 /// Over the mesh axes of divided axes that an op sums over: one value of each rank becomes one of all.
 Value WideOp::combine(ReduceKind kind, Value parts, ArrayRef<StringRef> over) {
-  SmallVector<StringRef> along;
-  for (StringRef axis : over)
-    if (StringRef mesh = sharding.meshAxis(axis); !mesh.empty()) along.push_back(mesh);
-  return along.empty() ? parts : b.reduce(kind, parts, along);
+  return b.reduce(kind, parts, meshAxesOf(over));
+}
+
+Value WideOp::asSummed(Value value, ArrayRef<StringRef> over) {
+  Type element = tensorType(value).getElementType();
+  bool isNarrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  return isNarrow && !meshAxesOf(over).empty() ? b.cast(value, b.getF32Type()) : value;
 }
 
 Value WideOp::positionsOfIndex(IndexOp index) {
@@ -91,14 +110,12 @@ Value WideOp::draw(RandomOp random) {
                           b.getDictionaryAttr(strides));
 }
 
-/// Both factors get zeros: one alone does not do, since zero times infinity is none. Sums of parts are rounded once,
-/// when they are complete.
+/// Both factors get zeros: one alone does not do, since zero times infinity is none.
 Value WideOp::contract(ContractOp contract) {
   SmallVector<StringRef> over = names(contract.getOver());
-  Value lhs = neutral(0, over, 0), rhs = neutral(1, over, 0);
+  Value lhs = neutral(0, over, ReduceKind::Sum), rhs = neutral(1, over, ReduceKind::Sum);
   Type element = contract.getType().getElementType();
-  bool hasParts = llvm::any_of(over, [&](StringRef axis) { return !sharding.meshAxis(axis).empty(); });
-  Type ofParts = hasParts && element.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : element;
+  Type ofParts = !meshAxesOf(over).empty() && element.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : element;
   NamedTensorType all = b.type(b.unite({tensorType(lhs), tensorType(rhs)}), ofParts);
   auto parts = ContractOp::create(b, b.getLoc(), all.withAxes(b.without(all, over)), lhs, rhs, contract.getOver());
   return b.cast(combine(ReduceKind::Sum, parts.getResult(), over), element);
@@ -107,8 +124,9 @@ Value WideOp::contract(ContractOp contract) {
 Value WideOp::reduce(ReduceOp reduce) {
   SmallVector<StringRef> over = names(reduce.getOver());
   ReduceKind kind = reduce.getKind();
-  double number = neutralOf(kind, tensorType(reduce.getX()).getElementType());
-  return combine(kind, b.reduce(kind, neutral(0, over, number), over), over);
+  Value x = neutral(0, over, kind);
+  if (kind == ReduceKind::Sum) x = asSummed(x, over);
+  return b.cast(combine(kind, b.reduce(kind, x, over), over), reduce.getType().getElementType());
 }
 
 Value WideOp::gather(GatherOp gather) {
@@ -153,9 +171,10 @@ Value WideOp::scatter(ScatterAddOp scatter) {
     for (AxisAttr axis : tensorType(index).getAxes())
       if (!whole.hasAxis(axis.getName()) && !llvm::is_contained(summed, axis.getName()))
         summed.push_back(axis.getName());
-  Value updates = neutral(0, summed, 0);
+  Value updates = asSummed(neutral(0, summed, ReduceKind::Sum), summed);
+  Type element = tensorType(updates).getElementType();
   auto ranksAlong = [&](StringRef mesh) {
-    return b.type(tessera::axis(b.getContext(), mesh, b.getMesh().size(mesh)), whole.getElementType());
+    return b.type(tessera::axis(b.getContext(), mesh, b.getMesh().size(mesh)), element);
   };
   SmallVector<Value> indices;
   for (auto [i, axis] : llvm::enumerate(axes)) {
@@ -170,8 +189,8 @@ Value WideOp::scatter(ScatterAddOp scatter) {
   SmallVector<NamedTensorType> types{typeOfResult()};
   for (StringRef axis : summed)
     if (StringRef along = sharding.meshAxis(axis); !along.empty()) types.push_back(ranksAlong(along));
-  Value parts = b.scatterAdd(updates, axes, indices, b.type(b.unite(types), whole.getElementType()));
-  return combine(ReduceKind::Sum, parts, summed);
+  Value parts = b.scatterAdd(updates, axes, indices, b.type(b.unite(types), element));
+  return b.cast(combine(ReduceKind::Sum, parts, summed), whole.getElementType());
 }
 
 /// An op that is itself on parts.
@@ -206,12 +225,4 @@ SmallVector<WideValue> WideOp::build() {
 SmallVector<WideValue> tessera::buildWide(WideBuilder &builder, Operation *op, ArrayRef<WideValue> operands,
                                           const Sharding &sharding) {
   return WideOp(builder, op, operands, sharding).build();
-}
-
-bool tessera::mustDecompose(Operation *op, const Sharding &sharding) {
-  if (!isa<DecomposeOpInterface>(op)) return false;
-  auto divisible = dyn_cast<DivisibleOpInterface>(op);
-  return llvm::any_of(sharding.getParts(), [&](const Sharding::Part &part) {
-    return !divisible || divisible.getDivision(part.axis).kind == AxisDivision::Kind::None;
-  });
 }

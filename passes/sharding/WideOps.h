@@ -12,9 +12,6 @@ namespace tessera {
 llvm::SmallVector<WideValue> buildWide(WideBuilder &builder, mlir::Operation *op, llvm::ArrayRef<WideValue> operands,
                                        const Sharding &sharding);
 
-/// Whether an op has to be decomposed to be divided.
-bool mustDecompose(mlir::Operation *op, const Sharding &sharding);
-
 } // namespace tessera
 
 #endif // TESSERA_PASSES_SHARDING_WIDEOPS_H

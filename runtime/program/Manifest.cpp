@@ -114,8 +114,11 @@ static std::vector<DividedAxis> readDivided(const Json &json, const std::vector<
   for (const auto &[name, part] : json["divided"].items()) {
     auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisSpec &axis) { return axis.name == name; });
     if (axis == axes.end()) fail("{}: the divided axis '{}' is none of {}", where, name, formatAxes(axes));
-    divided.push_back({name, stringAt(part, "along"), integerAt(part, "whole")});
-    if (divided.back().whole < 1) fail("{}: the divided axis '{}' has no elements", where, name);
+    divided.push_back({name, stringAt(part, "along"), integerAt(part, "whole"), integerAt(part, "blocks", 1)});
+    auto [whole, blocks] = std::pair(divided.back().whole, divided.back().blocks);
+    if (whole < 1) fail("{}: the divided axis '{}' has no elements", where, name);
+    if (blocks < 1 || whole % blocks != 0 || axis->size % blocks != 0)
+      fail("{}: the divided axis '{}' has no {} equal blocks", where, name, blocks);
   }
   return divided;
 }
@@ -406,7 +409,8 @@ static void checkDivided(const std::string &name, const std::vector<DividedAxis>
     int64_t count = ranks.sizeAlong(part.along);
     if (count == 0) fail("{}: '{}' is divided along '{}', which the mesh lacks", where, name, part.along);
     auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisSpec &axis) { return axis.name == part.axis; });
-    if (axis->size != (part.whole + count - 1) / count)
+    bool isCovered = axis->size == (part.whole + count - 1) / count;
+    if (!isCovered || (part.blocks > 1 && axis->size * count != part.whole))
       fail("{}: '{}' has parts of {} of the {} elements of '{}', for {} ranks", where, name, axis->size, part.whole,
            part.axis, count);
   }

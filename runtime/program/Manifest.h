@@ -26,12 +26,16 @@ struct AxisSpec {
   bool operator==(const AxisSpec &) const = default;
 };
 
-/// An axis that ranks have parts of. With parts of `size` elements, as the axes of the value say, the rank at position p
-/// along the mesh axis has the elements from p * size on, up to (p + 1) * size; from `whole` on there is padding.
+/// An axis that ranks have parts of. With parts of `size` elements, as the axes of the value say, the rank at position
+/// p along the mesh axis has the elements from p * size on, up to (p + 1) * size; from `whole` on there is padding.
+///
+/// An input that is read in micro-batches may be divided in several blocks. Then each block of whole / blocks elements
+/// is divided so, without padding, into parts of size / blocks elements, and the rank has its parts of all blocks, one
+/// after the other.
 struct DividedAxis {
   std::string axis, along;
-  int64_t whole = 0; ///< elements of all ranks, without padding
-  int64_t blocks = 1;
+  int64_t whole = 0;  ///< elements of all ranks, without padding
+  int64_t blocks = 1; ///< 1 for states
   bool operator==(const DividedAxis &) const = default;
 };
 

@@ -73,6 +73,7 @@ void ProgramMaker::chooseSizes() {
   if (extra == Extra::Stacks) sizes["layer"] = choices.integer(1, 7);
   sizes["inner"] = 2;
   shapes.microBatches = choices.oneIn(6) ? 2 : 1;
+  if (extra == Extra::MicroBatches) shapes.microBatches = choices.integer(2, 4);
   sizes["micro"] = shapes.microBatches;
   OpBuilder b(shapes.module.getContext());
   shapes.module->setAttr(attrs::axes, b.getStrArrayAttr({"layer", "inner", "micro", "batch", "head", "seq", "key",

@@ -40,6 +40,8 @@ int main(int argc, char **argv) {
       parsed.extra = test::Extra::States;
     else if (argument == "--stacks")
       parsed.extra = test::Extra::Stacks;
+    else if (argument == "--micro-batches")
+      parsed.extra = test::Extra::MicroBatches;
     else if (argument == "--print")
       parsed.prints = true;
     else

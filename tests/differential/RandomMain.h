@@ -1,7 +1,7 @@
 //===- RandomMain.h - the command line of tests over random programs ------===//
 //
 //   [--graphs=300] [--first-seed=0] [--threads=2] [--until=schedule] [--compute=bf16|fp16|fp8] [--mlps] [--guards]
-//   [--states] [--stacks] [--print]
+//   [--states] [--stacks] [--micro-batches] [--print]
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,6 +19,7 @@
 #include "tests/differential/RanksCpuRunner.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
+#include <functional>
 
 using namespace mlir;
 using namespace tessera;
@@ -40,6 +41,8 @@ public:
   std::string checkCpuCode();
   bool hasCollective = false; ///< beside those on scalars
   bool isPadded = false;      ///< an axis that is divided has a size that its parts do not divide
+  bool hasBlocks = false;     ///< an input that is divided in several blocks
+  bool carriesParts = false;  ///< a repeat that accumulates what is summed over ranks after it
 
 private:
   LogicalResult prepare();
@@ -49,6 +52,7 @@ private:
 
   MLIRContext context;
   Choices choices;
+  LocalizePassOptions exchanges;
   OwningOpRef<ModuleOp> program, wide;
 };
 } // namespace
@@ -74,6 +78,16 @@ void ShardingCheck::choose() {
     AxisAttr divided = own[choices.integer(0, own.size() - 1)];
     state->setAttr(attrs::sharding, b.getDictionaryAttr(b.getNamedAttr(divided.getName(), b.getStringAttr("data"))));
   }
+  if (choices.oneIn(2)) exchanges.leastDivided = 1; // else all values are gathered whole: they are small
+}
+
+/// Whether an input is divided in several blocks.
+static bool isInBlocks(func::FuncOp function, unsigned argument) {
+  auto tag = function.getArgAttrOfType<DictionaryAttr>(argument, attrs::input);
+  auto divided = tag ? tag.getAs<DictionaryAttr>("divided") : DictionaryAttr();
+  return divided && llvm::any_of(divided, [](NamedAttribute part) {
+           return cast<DictionaryAttr>(part.getValue()).contains("blocks");
+         });
 }
 
 void ShardingCheck::count() {
@@ -82,11 +96,17 @@ void ShardingCheck::count() {
     if (auto reduce = dyn_cast<ReduceOp>(op))
       hasCollective |= reduce.getResult().getType().getRank() > 0 && mesh.has(names(reduce.getOver()).front());
     if (auto merge = dyn_cast<MergeOp>(op)) hasCollective |= mesh.has(names(merge.getAxes()).front());
+    if (auto repeat = dyn_cast<RepeatOp>(op))
+      for (Value carried : repeat.getCarriedResults())
+        for (Operation *user : carried.getUsers())
+          if (auto sum = dyn_cast<ReduceOp>(user)) carriesParts |= mesh.has(names(sum.getOver()).front());
     if (auto pad = dyn_cast<PadOp>(op)) {
       auto split = pad->hasOneUse() ? dyn_cast<SplitOp>(*pad->user_begin()) : SplitOp();
       isPadded |= split && mesh.has(names(split.getInto()).front());
     }
   });
+  for (func::FuncOp function : entryFunctions(*wide))
+    for (BlockArgument argument : function.getArguments()) hasBlocks |= isInBlocks(function, argument.getArgNumber());
 }
 
 std::string ShardingCheck::compare(const Trace &expected, const Trace &got) {
@@ -119,19 +139,19 @@ std::string ShardingCheck::checkPhases() {
   RanksRunner ranksRunner(*program);
   struct Stage {
     StringRef name;
-    SmallVector<std::unique_ptr<Pass> (*)()> passes;
+    SmallVector<std::function<std::unique_ptr<Pass>()>> passes;
     ShardedRunner &runner;
   };
   const Stage stages[] = {
       {"wide form", {[] { return createShardPass(); }, [] { return createPartitionPass(); }}, wideRunner},
       {"wide form, simplified", {[] { return createSimplifyPass(); }}, wideRunner},
-      {"on ranks", {[] { return createLocalizePass(); }}, ranksRunner},
+      {"on ranks", {[&] { return createLocalizePass(exchanges); }}, ranksRunner},
       {"on ranks, simplified", {[] { return createSimplifyPass(); }}, ranksRunner},
       {"on ranks, after all phases", {}, ranksRunner},
   };
   for (const Stage &stage : stages) {
     PassManager pm(&context);
-    for (auto create : stage.passes) pm.addPass(create());
+    for (const auto &create : stage.passes) pm.addPass(create());
     if (failed(stage.passes.empty() ? runPipeline(*wide, {}) : pm.run(*wide)) || failed(verify(*wide)))
       return (stage.name + ": fails").str();
     if (stage.name == "wide form") count();
@@ -162,7 +182,7 @@ private:
 std::string ShardingCheck::checkCpuCode() {
   if (failed(prepare())) return "optimize: fails";
   PassManager pm(&context);
-  pm.addPass(createShardPass()), pm.addPass(createPartitionPass()), pm.addPass(createLocalizePass());
+  pm.addPass(createShardPass()), pm.addPass(createPartitionPass()), pm.addPass(createLocalizePass(exchanges));
   pm.addPass(createSimplifyPass());
   if (failed(pm.run(*wide)) || failed(runPipeline(*wide, {}))) return "the phases fail";
   RanksCpuRunner cpu(*program);
@@ -176,14 +196,20 @@ std::string ShardingCheck::checkCpuCode() {
 }
 
 TEST(RandomSharding, PhasesComputeTheSame) {
-  int collectives = 0, padded = 0;
+  int collectives = 0, padded = 0, blocks = 0, parts = 0;
   forEachSeed([&](unsigned seed) {
     ShardingCheck check(seed, /*isF64=*/true);
     std::string wrong = check.checkPhases();
     collectives += check.hasCollective, padded += check.isPadded;
+    blocks += check.hasBlocks, parts += check.carriesParts;
     if (!wrong.empty()) ADD_FAILURE() << "seed " << seed << ": " << wrong;
   });
-  llvm::outs() << collectives << " programs have collectives on tensors, " << padded << " padded axes\n";
+  llvm::outs() << collectives << " programs have collectives on tensors, " << padded << " padded axes, " << blocks
+               << " inputs in blocks, " << parts << " repeats that carry parts\n";
+  if (options().extra == Extra::MicroBatches) {
+    EXPECT_GE(blocks, options().graphs / 20);
+    EXPECT_GE(parts, options().graphs / 10);
+  }
   if (options().graphs < 100) return;
   EXPECT_GE(collectives, options().graphs / 2);
   EXPECT_GE(padded, options().graphs / 5);

@@ -11,9 +11,10 @@ using namespace tessera;
 using namespace tessera::test;
 
 /// Visits all elements of a part, with the place of each in the whole; -1: it is padding. `coordinates` has the
-/// position along mesh axes that the type of the part lacks.
+/// position along mesh axes that the type of the part lacks. An axis may be divided in several blocks.
 static void forEachPlace(NamedTensorType part, NamedTensorType whole, const Sharding &sharding,
-                         const llvm::StringMap<int64_t> &coordinates, llvm::function_ref<void(size_t, int64_t)> visit) {
+                         const llvm::StringMap<int64_t> &coordinates, const Blocks &blocks,
+                         llvm::function_ref<void(size_t, int64_t)> visit) {
   SmallVector<int64_t> strides = whole.getStrides();
   SmallVector<int64_t> point(part.getRank(), 0);
   auto position = [&](StringRef axis) {
@@ -23,13 +24,25 @@ static void forEachPlace(NamedTensorType part, NamedTensorType whole, const Shar
     int64_t place = 0;
     for (auto [axis, stride] : llvm::zip(whole.getAxes(), strides)) {
       int64_t at = position(axis.getName());
-      if (StringRef along = sharding.meshAxis(axis.getName()); !along.empty())
-        at += position(along) * part.getSize(axis.getName());
+      if (StringRef along = sharding.meshAxis(axis.getName()); !along.empty()) {
+        int64_t count = axis.getName() == blocks.axis ? blocks.count : 1;
+        int64_t ofBlock = part.getSize(axis.getName()) / count, block = at / ofBlock;
+        at = block * (axis.getSize() / count) + position(along) * ofBlock + at % ofBlock;
+      }
       place = place < 0 || at >= axis.getSize() ? -1 : place + at * stride;
     }
     visit(element, place);
     for (int64_t i = part.getRank(); i-- > 0 && ++point[i] == part.getAxes()[i].getSize();) point[i] = 0;
   }
+}
+
+/// The axis of an input that is divided in several blocks, as its tag says.
+static Blocks blocksOfInput(DictionaryAttr tag) {
+  auto divided = tag ? tag.getAs<DictionaryAttr>("divided") : DictionaryAttr();
+  for (NamedAttribute part : divided ? divided.getValue() : ArrayRef<NamedAttribute>())
+    if (auto blocks = cast<DictionaryAttr>(part.getValue()).getAs<IntegerAttr>("blocks"))
+      return {part.getName().getValue(), blocks.getInt()};
+  return {};
 }
 
 TensorValue ShardedRunner::argumentFor(func::FuncOp entry, unsigned argument, const Values &values,
@@ -45,7 +58,7 @@ TensorValue ShardedRunner::argumentFor(func::FuncOp entry, unsigned argument, co
   TensorValue from = values.at(name).reordered(type);
   double padding = argumentState(entry, argument).empty() ? 1000 : 0;
   Sharding sharding(entry.getArgAttrOfType<DictionaryAttr>(argument, attrs::sharding));
-  forEachPlace(part.type, type, sharding, coordinates,
+  forEachPlace(part.type, type, sharding, coordinates, blocksOfInput(tag),
                [&](size_t at, int64_t place) { part.data[at] = place < 0 ? padding : from.data[place]; });
   return part;
 }
@@ -58,7 +71,7 @@ void ShardedRunner::addPart(func::FuncOp entry, unsigned result, const TensorVal
   auto [to, isFirst] = wholes.try_emplace(name, TensorValue(type));
   std::vector<double> &elements = to->second.data;
   if (isFirst) llvm::fill(elements, std::numeric_limits<double>::quiet_NaN());
-  forEachPlace(part.type, type, sharding, coordinates, [&](size_t at, int64_t place) {
+  forEachPlace(part.type, type, sharding, coordinates, {}, [&](size_t at, int64_t place) {
     double element = part.data[at];
     if (place < 0) {
       if (element != 0) problem = "the padding of " + name + " is not zero";

@@ -30,3 +30,28 @@ module attributes {tsr.axes = ["a", "b"], tsr.phase = "optimize", tsr.mesh = [#t
     return %x : !tsr.tensor<[a: 4], f32>
   }
 }
+
+// -----
+
+// An input that is read in blocks is divided like its blocks.
+module attributes {tsr.axes = ["micro", "batch"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>]} {
+  func.func @step(%x: !tsr.tensor<[batch: 8], f32> {tsr.input = {name = "x", role = "data"}, tsr.sharding = {}})
+      -> (!tsr.tensor<[micro: 2, batch: 4], f32> {tsr.output = {name = "y", role = "prediction"}, tsr.sharding = {}}) {
+    // expected-error@+1 {{'tsr.split' op is not divided along `batch` like the input that is read in blocks}}
+    %y = tsr.split %x batch into [micro, batch] {tsr.sharding = {batch = "data"}} : !tsr.tensor<[batch: 8], f32> -> !tsr.tensor<[micro: 2, batch: 4], f32>
+    return %y : !tsr.tensor<[micro: 2, batch: 4], f32>
+  }
+}
+
+// -----
+
+// What is not read in blocks only cannot be divided in them.
+module attributes {tsr.axes = ["micro", "batch"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>]} {
+  func.func @step(%x: !tsr.tensor<[batch: 8], f32> {tsr.input = {name = "x", role = "data"}, tsr.sharding = {batch = "data"}})
+      -> (!tsr.tensor<[micro: 2, batch: 4], f32> {tsr.output = {name = "y", role = "prediction"}, tsr.sharding = {}},
+          !tsr.tensor<[batch: 8], f32> {tsr.output = {name = "z", role = "prediction"}, tsr.sharding = {}}) {
+    // expected-error@+1 {{'tsr.split' op cannot be divided along `batch`}}
+    %y = tsr.split %x batch into [micro, batch] {tsr.sharding = {batch = "data"}} : !tsr.tensor<[batch: 8], f32> -> !tsr.tensor<[micro: 2, batch: 4], f32>
+    return %y, %x : !tsr.tensor<[micro: 2, batch: 4], f32>, !tsr.tensor<[batch: 8], f32>
+  }
+}

@@ -51,6 +51,29 @@ TEST(Manifest, EpilogueKernelsAreFoundByName) {
   EXPECT_EQ(errorOf(text), "manifest: there is no kernel 'tsr_none' for an epilogue");
 }
 
+/// A program for two ranks, each of which has 4 rows of an input that is divided as `divided` says.
+std::string withDividedInput(const std::string &divided) {
+  return R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "state": [],
+             "mesh": [{"name": "data", "size": 2}],
+             "entries": {"step": {"inputs": [{"name": "d.x", "role": "data", "type": "f32", "axes": [["batch", 4]],
+                                              "offset": 0, "bytes": 16, "divided": {"batch": )" +
+         divided + "}}], \"outputs\": []}}}";
+}
+
+TEST(Manifest, AnInputMayBeDividedInBlocks) {
+  auto divisionOf = [](const std::string &divided) {
+    return parseManifest(withDividedInput(divided)).entries["step"].inputs[0].divided[0];
+  };
+  EXPECT_EQ(divisionOf(R"({"along": "data", "whole": 7})"), (DividedAxis{"batch", "data", 7, 1}));
+  EXPECT_EQ(divisionOf(R"({"along": "data", "blocks": 2, "whole": 8})"), (DividedAxis{"batch", "data", 8, 2}));
+  EXPECT_EQ(errorOf(withDividedInput(R"({"along": "data", "blocks": 3, "whole": 8})")),
+            "manifest: the divided axis 'batch' has no 3 equal blocks");
+  EXPECT_EQ(errorOf(withDividedInput(R"({"along": "data", "blocks": 0, "whole": 8})")),
+            "manifest: the divided axis 'batch' has no 0 equal blocks");
+  EXPECT_EQ(errorOf(withDividedInput(R"({"along": "data", "blocks": 2, "whole": 6})")),
+            "manifest: 'd.x' has parts of 4 of the 6 elements of 'batch', for 2 ranks");
+}
+
 TEST(Manifest, KindsOfStateAreParametersOrOfTheModelOrNeither) {
   for (const char *kind : {"weight", "bias", "gain", "state", "moment", "counter", "scale"}) {
     StateEntry entry;
