@@ -43,6 +43,11 @@ Value WideBuilder::positions(AxisAttr whole, StringRef meshAxis) {
   return add(firstPositions(whole, meshAxis), index(tessera::axis(getContext(), whole.getName(), part)));
 }
 
+Type WideBuilder::arithmeticType(Type element) {
+  bool isNarrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  return isNarrow ? Type(getF32Type()) : element;
+}
+
 bool WideBuilder::isPadded(const WideValue &value, StringRef axis) const {
   StringRef along = value.sharding.meshAxis(axis);
   return !along.empty() && value.whole.getSize(axis) % mesh.size(along) != 0;
@@ -51,15 +56,16 @@ bool WideBuilder::isPadded(const WideValue &value, StringRef axis) const {
 Value WideBuilder::withPadding(const WideValue &value, ArrayRef<StringRef> axes, TypedAttr element) {
   if (value.hasZeroPadding && element == getZeroAttr(element.getType())) return value.value;
   Value result = value.value;
+  Type computed = arithmeticType(element.getType());
   for (StringRef axis : axes) {
     if (!isPadded(value, axis)) continue;
     AxisAttr whole = axisOf(value.whole, axis);
     Value size = scalar(static_cast<double>(whole.getSize()), getI32Type());
     Value isInside = compare(Predicate::LT, positions(whole, value.sharding.meshAxis(axis)), size);
     Value padding = ConstantOp::create(*this, getLoc(), scalarType(element.getType()), element);
-    result = select(isInside, result, padding);
+    result = select(isInside, cast(result, computed), cast(padding, computed));
   }
-  return result;
+  return cast(result, element.getType());
 }
 
 WideValue WideBuilder::withZeroPadding(WideValue value) {

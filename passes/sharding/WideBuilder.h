@@ -40,6 +40,8 @@ public:
   mlir::Value positions(AxisAttr whole, llvm::StringRef meshAxis);
   /// The first position of each part: i32, [mesh axis].
   mlir::Value firstPositions(AxisAttr whole, llvm::StringRef meshAxis);
+  /// The type in which ops compute with elements: f32 for those of reduced precision.
+  mlir::Type arithmeticType(mlir::Type element);
   /// Whether a value has elements behind the end of an axis.
   bool isPadded(const WideValue &value, llvm::StringRef axis) const;
   /// An element in place of what is behind the end of some axes.

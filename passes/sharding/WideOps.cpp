@@ -81,9 +81,7 @@ Value WideOp::combine(ReduceKind kind, Value parts, ArrayRef<StringRef> over) {
 }
 
 Value WideOp::asSummed(Value value, ArrayRef<StringRef> over) {
-  Type element = tensorType(value).getElementType();
-  bool isNarrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-  return isNarrow && !meshAxesOf(over).empty() ? b.cast(value, b.getF32Type()) : value;
+  return meshAxesOf(over).empty() ? value : b.cast(value, b.arithmeticType(tensorType(value).getElementType()));
 }
 
 Value WideOp::positionsOfIndex(IndexOp index) {
@@ -115,7 +113,7 @@ Value WideOp::contract(ContractOp contract) {
   SmallVector<StringRef> over = names(contract.getOver());
   Value lhs = neutral(0, over, ReduceKind::Sum), rhs = neutral(1, over, ReduceKind::Sum);
   Type element = contract.getType().getElementType();
-  Type ofParts = !meshAxesOf(over).empty() && element.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : element;
+  Type ofParts = meshAxesOf(over).empty() ? element : b.arithmeticType(element);
   NamedTensorType all = b.type(b.unite({tensorType(lhs), tensorType(rhs)}), ofParts);
   auto parts = ContractOp::create(b, b.getLoc(), all.withAxes(b.without(all, over)), lhs, rhs, contract.getOver());
   return b.cast(combine(ReduceKind::Sum, parts.getResult(), over), element);
@@ -155,9 +153,10 @@ Value WideOp::gather(GatherOp gather) {
   }
   Value read = b.gather(operands[0].value, axes, indices);
   if (!isHere) return read;
-  read = b.select(isHere, read, b.scalar(0, tensorType(read).getElementType()));
+  Type element = gather.getType().getElementType(), computed = b.arithmeticType(element);
+  read = b.select(isHere, b.cast(read, computed), b.scalar(0, computed));
   llvm::erase_if(axes, [&](StringRef axis) { return gather.getType().hasAxis(axis); });
-  return combine(ReduceKind::Sum, read, axes);
+  return b.cast(combine(ReduceKind::Sum, read, axes), element);
 }
 
 /// Positions relative to the part that a rank has; others drop the update. Updates along divided axes that the result

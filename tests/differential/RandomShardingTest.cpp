@@ -17,6 +17,7 @@
 #include "tests/differential/RandomGraph.h"
 #include "tests/differential/RandomMain.h"
 #include "tests/differential/RanksCpuRunner.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 #include <functional>
@@ -57,19 +58,34 @@ private:
 };
 } // namespace
 
-/// A mesh, what is laid along it, and states with shardings of their own.
+/// The largest size of each axis of a program.
+static llvm::StringMap<int64_t> largestSizes(ModuleOp module) {
+  llvm::StringMap<int64_t> sizes;
+  module.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto tensor = dyn_cast<NamedTensorType>(type))
+        for (AxisAttr axis : tensor.getAxes())
+          sizes[axis.getName()] = std::max(sizes.lookup(axis.getName()), axis.getSize());
+  });
+  return sizes;
+}
+
+/// A mesh, what is laid along it, and states with shardings of their own. What divides nothing has one rank.
 void ShardingCheck::choose() {
   static constexpr std::pair<int, int> meshes[] = {{2, 1}, {3, 1}, {4, 1}, {2, 2}, {3, 2}, {2, 4}, {8, 1}, {5, 1}};
   auto [data, tensor] = meshes[choices.integer(0, std::size(meshes) - 1)];
   SmallVector<AxisAttr> axes{axis(&context, "data", data)};
   if (tensor > 1) axes.push_back(axis(&context, "tensor", tensor));
-  ProgramMesh::set(*program, axes);
   Builder b(&context);
+  llvm::StringMap<int64_t> sizes = largestSizes(*program);
+  llvm::StringSet<> used;
   SmallVector<NamedAttribute> rules;
   for (StringRef name : names((*program)->getAttrOfType<ArrayAttr>(attrs::axes))) {
     if (name == "micro" || !choices.oneIn(name == "batch" ? 2 : 4)) continue;
-    StringRef along = axes[choices.integer(0, axes.size() - 1)].getName();
-    rules.push_back(b.getNamedAttr(name, b.getStringAttr(along)));
+    AxisAttr along = axes[choices.integer(0, axes.size() - 1)];
+    if (sizes.lookup(name) < along.getSize()) continue;
+    rules.push_back(b.getNamedAttr(name, b.getStringAttr(along.getName())));
+    used.insert(along.getName());
   }
   (*program)->setAttr(attrs::shard, b.getDictionaryAttr(rules));
   for (StateOp state : stateTable(*program)) {
@@ -77,7 +93,11 @@ void ShardingCheck::choose() {
     if (own.empty() || !choices.oneIn(3)) continue;
     AxisAttr divided = own[choices.integer(0, own.size() - 1)];
     state->setAttr(attrs::sharding, b.getDictionaryAttr(b.getNamedAttr(divided.getName(), b.getStringAttr("data"))));
+    used.insert("data");
   }
+  for (AxisAttr &each : axes)
+    if (!used.contains(each.getName())) each = axis(&context, each.getName(), 1);
+  ProgramMesh::set(*program, axes);
   if (choices.oneIn(2)) exchanges.leastDivided = 1; // else all values are gathered whole: they are small
 }
 
@@ -128,6 +148,12 @@ LogicalResult ShardingCheck::prepare() {
   return success();
 }
 
+/// The phases from `localize` on.
+static LogicalResult runLaterPhases(ModuleOp module) {
+  module->setAttr(attrs::phase, StringAttr::get(module.getContext(), "localize"));
+  return runPipeline(module, {});
+}
+
 std::string ShardingCheck::checkPhases() {
   if (failed(prepare())) return "optimize: fails";
   InterpreterRunner runner(Rounding::Double);
@@ -152,7 +178,7 @@ std::string ShardingCheck::checkPhases() {
   for (const Stage &stage : stages) {
     PassManager pm(&context);
     for (const auto &create : stage.passes) pm.addPass(create());
-    if (failed(stage.passes.empty() ? runPipeline(*wide, {}) : pm.run(*wide)) || failed(verify(*wide)))
+    if (failed(stage.passes.empty() ? runLaterPhases(*wide) : pm.run(*wide)) || failed(verify(*wide)))
       return (stage.name + ": fails").str();
     if (stage.name == "wide form") count();
     if (failed(stage.runner.load(*wide))) return (stage.name + ": is not loaded").str();
@@ -184,7 +210,7 @@ std::string ShardingCheck::checkCpuCode() {
   PassManager pm(&context);
   pm.addPass(createShardPass()), pm.addPass(createPartitionPass()), pm.addPass(createLocalizePass(exchanges));
   pm.addPass(createSimplifyPass());
-  if (failed(pm.run(*wide)) || failed(runPipeline(*wide, {}))) return "the phases fail";
+  if (failed(pm.run(*wide)) || failed(runLaterPhases(*wide))) return "the phases fail";
   RanksCpuRunner cpu(*program);
   DividedRunner runner(cpu, *wide);
   FailureOr<RunnerError> error = judge(runner, *program, {});

@@ -54,7 +54,7 @@ TEST(Manifest, EpilogueKernelsAreFoundByName) {
 /// A program for two ranks, each of which has 4 rows of an input that is divided as `divided` says.
 std::string withDividedInput(const std::string &divided) {
   return R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "state": [],
-             "mesh": [{"name": "data", "size": 2}],
+             "mesh": [{"name": "data", "size": 2}], "exchanges": [],
              "entries": {"step": {"inputs": [{"name": "d.x", "role": "data", "type": "f32", "axes": [["batch", 4]],
                                               "offset": 0, "bytes": 16, "divided": {"batch": )" +
          divided + "}}], \"outputs\": []}}}";
