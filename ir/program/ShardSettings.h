@@ -5,7 +5,7 @@
 //   tsr.mesh = [data: 2, tensor: 4]               the ranks (ir/program/ProgramMesh.h)
 //   tsr.shard = {batch = "data", ff = "tensor"}    the mesh axes that axes of the program are laid along
 //   tsr.shard_states = [{path = "wte", axis = "vocab", along = "tensor"}]   the same for states, by patterns of paths
-//   tsr.zero = 1                                   what of the state of the optimizer is divided among ranks of equal data
+//   tsr.zero = 1                                   what more the ranks divide that the batch is divided among
 //
 // The phase `shard` reads them.
 //

@@ -127,7 +127,7 @@ TEST_F(Launcher, TrainsAndLearns) {
 
 #ifdef TESSERA_MALLOC_HOOKS // else a sanitizer reserves all addresses
 TEST_F(Launcher, RefusedMemoryIsAnErrorThatSaysWhatToDo) {
-  // The table takes twice the memory of the file, which is mapped before: 8 MB more are several steps of the limit below.
+  // The table takes twice the memory of the file, which is mapped before: 8 MB more, several steps of the limit below.
   std::string lines = "a,b,c,y0,y1\n";
   for (int i = 0; i < 800'000; ++i) lines += "1,1,1,1,1\n";
   folder.write("line.csv", lines);
