@@ -63,6 +63,8 @@ public:
 
   ArrayRef<StringRef> getMeshAxes() const { return over; }
   bool hasAccumulator() const { return accumulates; }
+  /// Of the sum that was found first.
+  Location getLoc() const { return *location; }
 
 private:
   bool isSum(Value value);
@@ -83,6 +85,7 @@ private:
   const ProgramMesh &mesh;
   BlockArgument accumulator;
   SmallVector<StringRef> over; ///< empty until a sum is found
+  std::optional<Location> location;
   bool accumulates = false;
   bool mayBeStacked = false;
 };
@@ -96,7 +99,7 @@ private:
 bool SumOfParts::isSumOverMesh(ReduceOp reduce) {
   SmallVector<StringRef> axes = names(reduce.getOver());
   if (llvm::any_of(axes, [&](StringRef axis) { return !mesh.has(axis); })) return false;
-  if (over.empty()) over = axes;
+  if (over.empty()) over = axes, location = reduce.getLoc();
   return over == axes;
 }
 
@@ -219,9 +222,10 @@ Value SumOfParts::parts(Operation *op) {
 // Where sums are delayed
 //===----------------------------------------------------------------------===//
 
-/// The sum of parts, with the notes of an op that computed it before.
-static Value sumOver(GraphBuilder &b, Value parts, ArrayRef<StringRef> meshAxes, Operation *like) {
-  Value sum = b.sum(parts, meshAxes);
+/// The sum of parts over mesh axes, at the line of a sum before, with the notes of an op that computed it.
+static Value sumOver(GraphBuilder &b, Value parts, const SumOfParts &before, Operation *like) {
+  b.setLoc(before.getLoc());
+  Value sum = b.sum(parts, before.getMeshAxes());
   copyNotes(like, sum.getDefiningOp()), copyPrecision(like, sum.getDefiningOp());
   return sum;
 }
@@ -234,7 +238,7 @@ static bool delayBehind(Operation *op, const ProgramMesh &mesh) {
   if (!sum.isSum(op, /*mayBeStacked=*/reduce != nullptr)) return false;
   Value parts = sum.parts(op);
   GraphBuilder b(op);
-  Value whole = sumOver(b, parts, sum.getMeshAxes(), op);
+  Value whole = sumOver(b, parts, sum, op);
   op->replaceAllUsesWith(ValueRange(b.cast(whole, tensorType(op->getResult(0)).getElementType())));
   eraseDead(op);
   return true;
@@ -295,7 +299,7 @@ static void carryParts(RepeatOp repeat, unsigned number, const ProgramMesh &mesh
   OpResult result = repeat->getResult(number);
   result.setType(type);
   b.setInsertionPointAfter(repeat);
-  Value whole = sumOver(b, result, sum.getMeshAxes(), next);
+  Value whole = sumOver(b, result, sum, next);
   result.replaceAllUsesExcept(whole, whole.getDefiningOp());
   eraseDead(next);
 }
