@@ -115,13 +115,12 @@ void Assignment::demand(Value value, const Sharding &sharding) {
 }
 
 /// Whether an op may be divided as its operands are, whatever that is: a sum, or an op of elements that only sums read,
-/// such as the squares of a norm. It is not divided yet.
+/// such as the squares of a norm.
 bool Assignment::isFlexible(Operation *op) const {
   auto isSum = [](Operation *user) {
     auto reduce = dyn_cast<ReduceOp>(user);
     return reduce && reduce.getKind() == ReduceKind::Sum;
   };
-  if (!ofOps.lookup(op).isEmpty()) return false;
   bool isSummed = isa<ElementwiseOpInterface>(op) && !op->use_empty() && llvm::all_of(op->getUsers(), isSum);
   return isSum(op) || isSummed;
 }
@@ -189,10 +188,9 @@ void Assignment::followOperands(Block &block) {
   for (Operation &op : block.without_terminator()) {
     if (auto repeat = dyn_cast<RepeatOp>(op)) followOperands(repeat.getBlock());
     if (!isFlexible(&op)) continue;
-    Sharding sharding;
+    Sharding sharding = ofOps.lookup(&op);
     for (Value operand : op.getOperands()) {
-      Sharding ofOperand = ofValues.lookup(operand);
-      if (ofOperand.isEmpty()) ofOperand = demands.lookup(operand).value_or(Sharding());
+      Sharding ofOperand = ofValues.lookup(operand).unitedWith(demands.lookup(operand).value_or(Sharding()));
       ofOperand = sharding.unitedWith(ofOperand);
       for (const Sharding::Part &part : ofOperand.getParts())
         if (sharding.meshAxis(part.axis).empty() && canDivide(&op, part.axis, mesh.size(part.mesh)))
