@@ -165,13 +165,17 @@ Value LocalFunction::draw(RandomOp op) {
 bool LocalFunction::buildReduceScatter(ReduceOp reduce) {
   SmallVector<StringRef> along = meshAxesOf(reduce.getOver());
   if (along.size() != 1) return false;
-  PadOp pad;
+  std::optional<PadOp> first; // null inside: no padding
   SmallVector<SplitOp> splits;
   for (Operation *user : reduce->getUsers()) {
-    pad = dyn_cast<PadOp>(user);
+    auto pad = dyn_cast<PadOp>(user);
     auto split = dyn_cast<SplitOp>(pad && pad->hasOneUse() ? *pad->user_begin() : user);
     if (!split || names(split.getInto()).front() != along.front() || (pad && pad.getAxis() != split.getAxis()))
       return false;
+    if (!first) first = pad;
+    bool isSamePad = bool(pad) == bool(*first) &&
+                     (!pad || (pad.getOffset() == first->getOffset() && pad.getType() == first->getType()));
+    if (!isSamePad) return false;
     splits.push_back(split);
   }
   auto isEqual = [&](SplitOp split) {
@@ -179,6 +183,7 @@ bool LocalFunction::buildReduceScatter(ReduceOp reduce) {
   };
   if (splits.empty() || !llvm::all_of(splits, isEqual)) return false;
   SplitOp split = splits.front();
+  PadOp pad = *first;
   SmallVector<StringRef> own = ownAxesOf(reduce.getOver());
   Value value = local(reduce.getX());
   if (!own.empty()) value = b.reduce(reduce.getKind(), value, own);

@@ -84,7 +84,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     std::string problem = problemOfMesh(mesh, axes);
     if (problem.empty()) problem = problemOfRules(module, rules, mesh, axes);
     if (!problem.empty()) return refuse(problem);
-    Assignment assignment(mesh, rules);
+    Assignment assignment(mesh, rules, ShardSettings::of(module).zero >= ZeroLevel::Gradients);
     std::optional<llvm::StringMap<Sharding>> ofState = StateShardings(module, mesh, assignment).find(problem);
     if (ofState) problem = problemOfUnused(mesh, rules, *ofState);
     if (!problem.empty()) return refuse(problem);

@@ -73,12 +73,11 @@ static std::string addShards(const std::vector<std::string> &shards, ShardSettin
 /// The mesh axis that the batch is laid along unless the user says otherwise.
 static constexpr StringLiteral dataAxis = "data";
 
-/// Lays the batch along the mesh axis `data`, if nothing is.
+/// Lays the batch along the mesh axis `data`, if no axis is. States may be divided along it all the same.
 static void addBatch(ModuleOp module, ShardSettings &settings) {
   auto isData = [](const auto &axis) { return axis.first == dataAxis; };
   if (llvm::none_of(settings.mesh, isData)) return;
-  auto isAlongData = [](const auto &rule) { return rule.along == dataAxis; };
-  if (llvm::any_of(settings.axes, isAlongData) || llvm::any_of(settings.states, isAlongData)) return;
+  if (llvm::any_of(settings.axes, [](const AxisRule &rule) { return rule.along == dataAxis; })) return;
   for (StringRef batch : batchAxes(module)) {
     bool isLaid = llvm::any_of(settings.axes, [&](const AxisRule &rule) { return rule.axis == batch; });
     if (!isLaid) settings.axes.push_back({batch.str(), dataAxis.str()});

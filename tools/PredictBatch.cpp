@@ -3,6 +3,7 @@
 #include "tools/PredictBatch.h"
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
+#include "ir/program/ProgramMesh.h"
 #include "passes/Pipeline.h"
 #include "passes/memory/BatchSearch.h"
 #include "passes/memory/BufferList.h"
@@ -30,6 +31,12 @@ static std::optional<int64_t> planPredict(MLIRContext &context, const CommandOpt
   trial.input.predictRows = rows;
   Input input = readForTarget(context, trial);
   if (!input.module) return std::nullopt;
+  // The user's words about ranks may be about axes and states that only the step has.
+  ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
+  PipelineOptions first;
+  first.compileTo = "localize";
+  if (!ProgramMesh::of(*input.module).getAxes().empty() && failed(runPipeline(*input.module, first)))
+    return std::nullopt;
   for (func::FuncOp function : entryFunctions(*input.module))
     if (function.getName() != "predict") function.erase();
   MemorySettings().record(*input.module); // it recomputes nothing

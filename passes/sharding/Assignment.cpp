@@ -156,6 +156,19 @@ void Assignment::adopt(Operation *op) {
   ofOps[op] = std::move(sharding);
 }
 
+void Assignment::divideSums(RepeatOp repeat) {
+  for (auto [i, first] : llvm::enumerate(repeat.getCarried())) {
+    auto zero = first.getDefiningOp<ConstantOp>();
+    std::optional<Sharding> wanted = demands.lookup(repeat.getResult(i));
+    if (!zero || zero.getNumber() != 0 || !wanted) continue;
+    Sharding &carried = ofRepeats[repeat][i];
+    carried = carried.unitedWith(*wanted);
+    carried.makeWhole(repeat.getAxis().getName());
+    ofValues[repeat.getBlock().getArgument(1 + i)] = carried;
+    ofValues[repeat.getResult(i)] = carried;
+  }
+}
+
 void Assignment::assignBackward(Block &block) {
   for (Operation &op : llvm::reverse(block.without_terminator())) {
     auto repeat = dyn_cast<RepeatOp>(op);
@@ -164,6 +177,7 @@ void Assignment::assignBackward(Block &block) {
       demandOperands(&op);
       continue;
     }
+    if (dividesSums) divideSums(repeat);
     SmallVector<Sharding> ofOperands = ofRepeats[repeat];
     for (auto [i, value] : llvm::enumerate(repeat.getYield().getValues())) {
       bool isCarried = i < repeat.getCarried().size();

@@ -22,7 +22,9 @@ namespace tessera {
 class Assignment {
 public:
   /// `rules`: the axes of the whole program that are divided.
-  Assignment(const ProgramMesh &mesh, Sharding rules) : mesh(mesh), rules(std::move(rules)) {}
+  /// `dividesSums`: what a repeat adds up from zero on, as gradients of micro-batches, is divided as its readers want.
+  Assignment(const ProgramMesh &mesh, Sharding rules, bool dividesSums = false)
+      : mesh(mesh), rules(std::move(rules)), dividesSums(dividesSums) {}
 
   /// Of a function; `ofState` has what each state is divided along.
   void assign(mlir::func::FuncOp function, const llvm::StringMap<Sharding> &ofState);
@@ -36,6 +38,7 @@ private:
   void assignForward(RepeatOp repeat);
   Sharding forwardSharding(mlir::Operation *op) const;
   void assignBackward(mlir::Block &block);
+  void divideSums(RepeatOp repeat);
   void adopt(mlir::Operation *op);
   void demand(mlir::Value value, const Sharding &sharding);
   void demandOperands(mlir::Operation *op);
@@ -45,6 +48,7 @@ private:
 
   const ProgramMesh &mesh;
   Sharding rules;
+  bool dividesSums;
   llvm::DenseMap<mlir::Operation *, Sharding> ofOps;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Sharding>>
       ofRepeats; ///< of each operand, then of what is stacked

@@ -41,12 +41,16 @@ static bool isZero(Value value) {
 static bool isWideFloat(Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() >= 32; }
 
 /// Erases an op that nothing reads, and what only it read. Repeats stay.
-static void eraseDead(Operation *op) {
-  if (!op || !op->use_empty() || isa<RepeatOp>(op)) return;
-  SmallVector<Value> operands(op->getOperands());
-  op->erase();
-  for (Value operand : operands)
-    if (operand.use_empty()) eraseDead(operand.getDefiningOp());
+static void eraseDead(Operation *first) {
+  llvm::SetVector<Operation *> left; // an op in it is not erased yet
+  if (first) left.insert(first);
+  while (!left.empty()) {
+    Operation *op = left.pop_back_val();
+    if (!op->use_empty() || isa<RepeatOp>(op)) continue;
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp()) left.insert(maker);
+    op->erase();
+  }
 }
 
 namespace {

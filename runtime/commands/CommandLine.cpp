@@ -269,7 +269,7 @@ static ExitStatus runCommand(const std::string &name, LoadedProgram &program, co
   if (std::optional<ExitStatus> status = runAlone(name, program, options)) return *status;
   RunRanks ranks(program, options);
   return ranks.run([&] {
-    ranks.requireSameCommand(program, name, options);
+    ranks.connect(program, name, options);
     if (name == "train") return runTrain(program, options, ranks);
     if (name == "eval") return runEvaluate(program, options, ranks);
     if (name == "predict") return runPredict(program, options, ranks);

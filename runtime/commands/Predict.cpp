@@ -292,7 +292,10 @@ ExitStatus Prediction::run(RunRanks &ranks) {
     program.call("predict");
     if (scores) computeLikelihoods();
     for (size_t i = options.predict.echo.size(); i < tensors.size(); ++i) nonFinite.count(tensors[i], done, rows);
-    if (file) file->write(rows);
+    if (file) {
+      RunRanks::LongWork writing(ranks); // of the first rank alone
+      file->write(rows);
+    }
     done += rows;
   }
   RunRanks::LongWork end(ranks);
@@ -306,7 +309,10 @@ ExitStatus Prediction::run(RunRanks &ranks) {
 
 ExitStatus runPredict(LoadedProgram &program, const Options &options, RunRanks &ranks) {
   std::optional<Prediction> prediction;
-  ranks.together("what is predicted", [&] { prediction.emplace(program, options); });
+  {
+    RunRanks::LongWork start(ranks);
+    ranks.together("what is predicted", [&] { prediction.emplace(program, options); });
+  }
   return prediction->run(ranks);
 }
 

@@ -47,20 +47,23 @@ RunRanks::RunRanks(LoadedProgram &program, const Options &options)
   requireRanks(arrangement, launch);
   all = openWorld(launch);
   agreement = std::make_unique<Agreement>(*all);
-  connect(program, options);
+  if (count() > 1) takeShare(program, options);
 }
 
-void RunRanks::connect(LoadedProgram &program, const Options &options) {
-  if (count() > 1) {
-    AvailableMemory available = availableMemory(); // before any rank allocates
-    WatchdogOptions watching;
-    watching.timeout = std::chrono::seconds(options.rankTimeout);
-    watchdog = std::make_unique<Watchdog>(*all, watching); // may run on all processors
-    RankShare share = agreeOnShare(*all, processorsOfRank(launch), available.bytes);
-    together("processors", [&] { restrictTo(share.processors); });
-    program.limitMemory({share.memory, fmt::format("the share of one of {} ranks here", launch.localSize)});
-    if (!isFirst()) silence();
-  }
+void RunRanks::takeShare(LoadedProgram &program, const Options &options) {
+  AvailableMemory available = availableMemory(); // before any rank allocates
+  WatchdogOptions watching;
+  watching.timeout = std::chrono::seconds(options.rankTimeout);
+  watchdog = std::make_unique<Watchdog>(*all, watching); // may run on all processors
+  RankShare share = agreeOnShare(*all, processorsOfRank(launch), available.bytes);
+  together("processors", [&] { restrictTo(share.processors); });
+  program.limitMemory({share.memory, fmt::format("the share of one of {} ranks here", launch.localSize)});
+  if (!isFirst()) silence();
+}
+
+/// Meshes of one size may have other axes: they are compared before groups are made.
+void RunRanks::connect(LoadedProgram &program, const std::string &command, const Options &options) {
+  requireSameCommand(program, command, options);
   groups = splitAlongAxes(*all, arrangement);
   std::vector<HostCommunicator *> along;
   for (const auto &group : groups) along.push_back(group.get());
@@ -110,7 +113,19 @@ std::string RunRanks::describe() const {
 
 void RunRanks::together(const char *what, const std::function<void()> &body) {
   if (count() == 1) return body();
-  agreement->together(what, body);
+  agreement->together(what, [&] {
+    try {
+      body();
+    } catch (const std::bad_alloc &) { // its own text says nothing
+      Failure failure = currentFailure();
+      throw Error(failure.text, failure.status);
+    }
+  });
+}
+
+bool RunRanks::asOnFirst(const char *what, bool own) {
+  all->broadcast(what, &own, sizeof own, 0);
+  return own;
 }
 
 void RunRanks::onFirst(const char *what, const std::function<void()> &body) {

@@ -20,8 +20,8 @@ namespace tessera::runtime {
 
 class RunRanks {
 public:
-  /// Connects the program with the ranks of its mesh, and restricts this process to its share of the machine. Throws an
-  /// Error with status 2 if the job launcher started another number of ranks than the program is for.
+  /// Finds the other ranks, and restricts this process to its share of the machine. Throws an Error with status 2 if
+  /// the job launcher started another number of ranks than the program is for.
   RunRanks(LoadedProgram &program, const Options &options);
 
   HostCommunicator &world() { return *all; }
@@ -39,8 +39,11 @@ public:
   /// Whether all ranks have got this error, so that the next collective is the same for all.
   bool isShared(const std::exception &error) const;
 
-  /// A collective: throws a RankError on all ranks if they differ in the program, the command, or an option.
-  void requireSameCommand(const LoadedProgram &program, const std::string &command, const Options &options);
+  /// A collective: throws a RankError on all ranks if they differ in the program, the command, or an option. Then
+  /// connects the program with the ranks along each axis of its mesh.
+  void connect(LoadedProgram &program, const std::string &command, const Options &options);
+  /// A collective: what the first rank says, for decisions that depend on paths, which may differ.
+  bool asOnFirst(const char *what, bool own);
   /// The same if they read other data.
   void requireSameData(const DataFiles &files, const DataSet &set, Split split, const Manifest &manifest);
 
@@ -61,7 +64,8 @@ public:
   ExitStatus run(const std::function<ExitStatus()> &command);
 
 private:
-  void connect(LoadedProgram &program, const Options &options);
+  void takeShare(LoadedProgram &program, const Options &options);
+  void requireSameCommand(const LoadedProgram &program, const std::string &command, const Options &options);
   void allow(std::chrono::milliseconds time);
   void finish(ExitStatus status);
 

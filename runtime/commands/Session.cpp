@@ -2,8 +2,10 @@
 
 #include "runtime/commands/Session.h"
 
+#include "runtime/checkpoint/CheckpointDamage.h"
 #include "runtime/data/ColumnWarnings.h"
 #include "runtime/data/DataWarnings.h"
+#include "runtime/ranks/Comparison.h"
 #include "runtime/train/BestEvaluation.h"
 #include "runtime/train/RunDifferences.h"
 #include "runtime/weights/WeightFiles.h"
@@ -132,9 +134,14 @@ static void reportParts(const LoadedWeights &loaded, const std::string &path) {
 /// Loads the model from what `wanted` names. Returns the path.
 static std::string loadModel(const Manifest &manifest, const StateAddress &address, const std::string &wanted,
                              const char *option, HostCommunicator &world, const WeightOptions &how) {
-  std::string path = resolveBest(wanted, option);
+  std::string path;
+  bool isFolder = false;
+  onAllRanks(world, "what weights are read",
+             [&] { path = resolveBest(wanted, option), isFolder = isFolderOfCheckpoints(path, option); });
+  requireEqual(world, {{fmt::format("what {} names", option), fmt::format("{} {}", path, isFolder)}},
+               "it must be on a file system that all ranks share");
   auto load = [&](const std::string &one) { reportParts(loadWeights(one, how, manifest, address, world), one); };
-  if (isFolderOfCheckpoints(path, option)) {
+  if (isFolder) {
     std::string advice = fmt::format("give {} another checkpoint, or weights", option);
     return *tryNewest(CheckpointFolder(path), advice, world, load);
   }

@@ -212,6 +212,7 @@ void Training::describeNothingToDo() {
 ExitStatus Training::run() {
   if (options.train.auditSteps > 0) {
     RunRanks::LongWork work(ranks); // each rank compares its own values
+    ranks.together("the audit", [&] { requireShadow(manifest()); });
     std::string audit = auditPrecision(program, set, info.seed, info.position, options.train.auditSteps);
     return output.progress->sayResult(audit, "the audit") ? ExitStatus::Done : ExitStatus::Fault;
   }

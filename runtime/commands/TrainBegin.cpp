@@ -15,6 +15,7 @@
 #include "runtime/data/ColumnWarnings.h"
 #include "runtime/data/DataWarnings.h"
 #include "runtime/data/SourceRecord.h"
+#include "runtime/ranks/Comparison.h"
 #include "runtime/train/RunDifferences.h"
 #include "runtime/train/SourceChanges.h"
 
@@ -151,10 +152,12 @@ void Training::resumeFrom(const std::string &path) {
   std::string from = asWritten(fs::weakly_canonical(fs::absolute(path)).string());
   std::string ownPath =
       checkpoints.folder ? asWritten(fs::weakly_canonical(fs::absolute(checkpoints.folder->path())).string()) : "";
-  bool isInOwn = checkpoints.folder && fs::path(from).parent_path() == ownPath;
+  bool isInOwn =
+      ranks.asOnFirst("where the run resumes", checkpoints.folder && fs::path(from).parent_path() == ownPath);
   if (checkpoints.folder && !stepsIn(*checkpoints.folder, ranks.world()).empty()) {
     std::optional<CheckpointInfo> saved = loadOwn();
-    if (saved->resumedFrom == from || from == ownPath) return resumeOwn(*saved);
+    bool isOwn = saved->resumedFrom == from || from == ownPath;
+    if (ranks.asOnFirst("which run resumes", isOwn)) return resumeOwn(*saved);
     if (!isInOwn)
       fail("{} has the checkpoints of a run that did not begin at {}; choose another --checkpoint-dir, or leave out "
            "--resume to resume that run",
@@ -162,7 +165,9 @@ void Training::resumeFrom(const std::string &path) {
   }
   std::string checkpoint = path;
   CheckpointInfo saved;
-  if (isFolderOfCheckpoints(path, "--resume")) {
+  bool isFolder = false;
+  ranks.together("what --resume names", [&] { isFolder = isFolderOfCheckpoints(path, "--resume"); });
+  if (ranks.asOnFirst("what --resume names", isFolder)) {
     CheckpointFolder other(path);
     saved = *loadNewest(program, other, "give --resume another checkpoint", ranks.world());
     checkpoint = other.pathOf(saved.step);
@@ -207,7 +212,8 @@ void Training::resumeAt(const CheckpointInfo &saved, const std::string &path, in
   info.seed = saved.seed;
   info.evaluated = saved.evaluated;
   info.resumedFrom = saved.resumedFrom;
-  if (hasSameEvaluation(saved)) info.best = saved.best; // else evaluations cannot be compared
+  // Else evaluations cannot be compared. Paths of data may differ among ranks.
+  if (ranks.asOnFirst("whether evaluations compare", hasSameEvaluation(saved))) info.best = saved.best;
   checkpoints.lastGood = checkpoints.last = path;
   int64_t counted = program.readCounter("step", step);
   if (counted != step)
@@ -276,6 +282,8 @@ void Training::openEvaluation() {
   if (!manifest().hasEntry("evaluate")) return;
   Split split = settings.text("evaluate.on", "val") == "train" ? Split::Train : Split::Val;
   bool hasAll = hasValidation(manifest(), stepEntry(), files);
+  requireEqual(ranks.world(), {{"whether there is validation data", hasAll ? "yes" : "no"}},
+               "name it with --data on all ranks");
   if (hasAll || (split == Split::Train && settings.has("evaluate"))) {
     ranks.together("the data of evaluations", [&] { evaluation.over.emplace(program, files, split); });
     return ranks.requireSameData(files, evaluation.over->data(), split, manifest());

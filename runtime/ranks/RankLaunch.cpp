@@ -89,6 +89,7 @@ static RankLaunch readLaunch(const LauncherVariables &names, const EnvironmentRe
   launch.launcher = names.launcher;
   launch.size = reader.number(names.size, first, 1, mostRanks);
   launch.rank = reader.number(names.rank, first, 0, launch.size - 1);
+  if (launch.size == 1) return launch; // the rest is for several
   launch.localRank = reader.number(names.localRank, first, 0, launch.size - 1);
   if (names.launcher == RankLauncher::Srun) {
     int node = reader.number("SLURM_NODEID", first, 0, launch.size - 1);

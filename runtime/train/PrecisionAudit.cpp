@@ -168,11 +168,15 @@ std::string PrecisionAudit::table() const {
   return text;
 }
 
-std::string auditPrecision(LoadedProgram &program, const DataSet &set, uint64_t seed, int64_t position, int64_t steps) {
-  const Manifest &manifest = program.manifest();
+void requireShadow(const Manifest &manifest) {
   if (!manifest.hasEntry("shadow"))
     fail("this program has no step in f32 to compare with; compile it with --audit-precision and a low-precision "
          "type, such as --precision bf16");
+}
+
+std::string auditPrecision(LoadedProgram &program, const DataSet &set, uint64_t seed, int64_t position, int64_t steps) {
+  const Manifest &manifest = program.manifest();
+  requireShadow(manifest);
   const EntryFunction &step = manifest.entry("step"), &shadow = manifest.entry("shadow");
   BatchLoader loader(set, seed, position);
   PrecisionAudit audit(program.at(0));

@@ -14,6 +14,9 @@
 
 namespace tessera::runtime {
 
+/// Throws an Error if the program has no step in f32.
+void requireShadow(const Manifest &manifest);
+
 /// Runs some steps from the current state, from the batch at `position` on; the state advances. Returns a table of
 /// the values with the largest errors. Throws an Error if the program has no step in f32.
 std::string auditPrecision(LoadedProgram &program, const DataSet &set, uint64_t seed, int64_t position, int64_t steps);

@@ -12,6 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/PathPattern.h"
+#include "runtime/checkpoint/CheckpointDamage.h"
+#include "runtime/data/SourceRecord.h"
+#include "runtime/ranks/Comparison.h"
 #include "runtime/weights/ModelWeights.h"
 #include "runtime/weights/WeightFiles.h"
 
@@ -220,6 +223,17 @@ private:
 };
 } // namespace
 
+/// The hashes of a checkpoint are verified; what other files contain must be compared.
+static void requireSameContents(const std::string &path, const WeightOptions &options, HostCommunicator &world) {
+  if (world.size() == 1) return;
+  std::vector<ComparedItem> items;
+  onAllRanks(world, "the contents of weights", [&] {
+    items.push_back({"the weights " + path, contentHash({{"", filesOfWeights(path)}})});
+    items.push_back({"the map " + options.map, options.map.empty() ? "" : contentHash({{"", {options.map}}})});
+  });
+  requireEqual(world, items, "all ranks must read files with the same contents");
+}
+
 LoadedWeights loadWeights(const std::string &path, const WeightOptions &options, const Manifest &manifest,
                           const StateAddress &address, HostCommunicator &world) {
   MeshPlace place(manifest.target.ranks, world);
@@ -230,6 +244,7 @@ LoadedWeights loadWeights(const std::string &path, const WeightOptions &options,
     layout = options.map.empty() ? layoutOf(manifest, place) : layoutOf(manifest, readWeightMap(options.map), place);
     files.emplace(path, share);
   });
+  requireSameContents(path, options, world);
   return WeightLoader(*files, *layout, options).load(manifest, address, world);
 }
 
