@@ -49,7 +49,8 @@ bool StateShardings::divide(StateOp state, const StateRule &rule, Sharding &shar
   } else if (axis == type.getAxes().end()) {
     problem = what + ", an axis that it lacks: it has ";
     llvm::raw_string_ostream(problem) << type;
-  } else if (int64_t size = AxisAttr(*axis).getSize(), ranks = mesh.size(rule.along); size < ranks) {
+  } else if (int64_t size = AxisAttr(*axis).getSize(), ranks = mesh.size(rule.along);
+             !rule.path.empty() && size < ranks) {
     problem = llvm::formatv("{0}, which has {1} elements for {2} ranks", what, size, ranks);
   } else if (StringRef other = sharding.axisAlong(rule.along); !other.empty() && other != rule.axis) {
     problem =
