@@ -20,27 +20,22 @@ std::string tessera::checkMeshText(const std::string &text) {
   }
 }
 
-namespace {
-/// A part of a value of `--shard`; without a path it is a rule of an axis.
-using ShardPart = StateRule;
-} // namespace
-
-/// `AXIS=MESH` or `PATH:AXIS=MESH`; none if it is malformed.
-static std::optional<ShardPart> parseShardPart(StringRef text) {
+/// `AXIS=MESH` or `PATH:AXIS=MESH`; none if it is malformed. Without a path it is a rule of an axis.
+static std::optional<StateRule> parseShardPart(StringRef text) {
   auto [left, along] = text.split('=');
   size_t colon = left.rfind(':');
   StringRef path = colon == StringRef::npos ? StringRef() : left.take_front(colon);
   StringRef axis = colon == StringRef::npos ? left : left.drop_front(colon + 1);
   bool lacksPath = colon != StringRef::npos && path.empty();
   if (axis.empty() || along.empty() || along.contains('=') || lacksPath) return std::nullopt;
-  return ShardPart{path.str(), axis.str(), along.str()};
+  return StateRule{path.str(), axis.str(), along.str()};
 }
 
 std::string tessera::checkShardText(const std::string &text) {
   SmallVector<StringRef> parts;
   StringRef(text).split(parts, ',');
   for (StringRef part : parts) {
-    std::optional<ShardPart> rule = parseShardPart(part);
+    std::optional<StateRule> rule = parseShardPart(part);
     if (!rule)
       return "expected AXIS=MESH_AXIS or PATH:AXIS=MESH_AXIS, as in ff=tensor or wte:vocab=tensor, got `" + part.str() +
              "`";
@@ -56,7 +51,7 @@ static std::string addShards(const std::vector<std::string> &shards, ShardSettin
     SmallVector<StringRef> parts;
     StringRef(text).split(parts, ',');
     for (StringRef part : parts) {
-      ShardPart rule = *parseShardPart(part);
+      StateRule rule = *parseShardPart(part);
       if (!rule.path.empty()) {
         settings.states.push_back(rule);
         continue;

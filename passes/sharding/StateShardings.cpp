@@ -30,11 +30,9 @@ StateShardings::StateShardings(ModuleOp module, const ProgramMesh &mesh, const A
           if (axis.getName() == rule.along) dataAxes.push_back(axis.getName());
 }
 
-static bool isParameter(StateOp state) { return llvm::is_contained({"weight", "bias", "gain"}, state.getKind()); }
-
 StateOp StateShardings::ownerOf(StateOp state) const {
   auto owner = byPath.find(state.getPath().rsplit('.').first);
-  bool isOwned = state.getKind() == "moment" && owner != byPath.end() && isParameter(StateOp(owner->second));
+  bool isOwned = state.getKind() == "moment" && owner != byPath.end() && StateOp(owner->second).isParameter();
   return isOwned ? StateOp(owner->second) : state;
 }
 
@@ -89,8 +87,8 @@ bool StateShardings::addRules(StateOp state, Sharding &sharding, std::string &pr
 
 /// 4.
 void StateShardings::addZero(StateOp state, Sharding &sharding) const {
-  ZeroLevel from = isParameter(state) ? ZeroLevel::Weights : ZeroLevel::Moments;
-  if (settings.zero < from || !(isParameter(state) || state.getKind() == "moment")) return;
+  ZeroLevel from = state.isParameter() ? ZeroLevel::Weights : ZeroLevel::Moments;
+  if (settings.zero < from || !(state.isParameter() || state.getKind() == "moment")) return;
   for (StringRef along : dataAxes) {
     int64_t ranks = mesh.size(along);
     auto worth = [&](AxisAttr axis) { return std::pair(axis.getSize() % ranks == 0, axis.getSize()); };
