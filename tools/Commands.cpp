@@ -142,8 +142,6 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, device);
   if (problem.empty()) problem = setMemory(module, options.memory, Target::of(module), options.device.has_value());
   if (problem.empty()) problem = setMesh(module, options.mesh);
-  if (problem.empty() && Target::of(module).isGpu() && !ProgramMesh::of(module).getAxes().empty())
-    problem = "programs for several ranks run on processors only so far: leave out --mesh, or the GPU";
   return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }
 

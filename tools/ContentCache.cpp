@@ -121,17 +121,3 @@ void ContentCache::prune() const {
     total -= entry.size;
   }
 }
-
-std::string tessera::cacheFolder() {
-  if (std::optional<std::string> folder = sys::Process::GetEnv("TESSERA_CACHE_DIR"); folder && !folder->empty())
-    return *folder;
-  // XDG Base Directory Specification: a variable that is empty counts as not set, a relative path is ignored.
-  std::optional<std::string> folder = sys::Process::GetEnv("XDG_CACHE_HOME");
-  SmallString<128> path(folder.value_or(""));
-  if (!sys::path::is_absolute(path)) {
-    if (!sys::path::home_directory(path) || !sys::path::is_absolute(path)) return "";
-    sys::path::append(path, ".cache");
-  }
-  sys::path::append(path, "tessera");
-  return path.str().str();
-}

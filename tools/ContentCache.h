@@ -40,10 +40,6 @@ private:
   uint64_t maxBytes;
 };
 
-/// The folder of the compiler's cache: `$TESSERA_CACHE_DIR`, else `$XDG_CACHE_HOME/tessera`, else
-/// `~/.cache/tessera`; empty if there is no home either.
-std::string cacheFolder();
-
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_CONTENTCACHE_H

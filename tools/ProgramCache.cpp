@@ -8,6 +8,7 @@
 #include "tools/ProgramCache.h"
 #include "codegen/cpu/object/CpuTarget.h"
 #include "codegen/cuda/nvrtc/Nvrtc.h"
+#include "runtime/base/CacheFolder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
@@ -71,7 +72,7 @@ static std::string describeSurroundings(const CodegenOptions &options) {
 }
 
 ProgramCache::ProgramCache(StringRef module, const CodegenOptions &options)
-    : cache(cacheFolder(), maxCacheBytes), key(ContentCache::keyFor(describeSurroundings(options) + module.str())) {}
+    : cache(runtime::cacheFolder(), maxCacheBytes), key(ContentCache::keyFor(describeSurroundings(options) + module.str())) {}
 
 std::optional<CompiledProgram> ProgramCache::find() const {
   std::optional<std::string> value = cache.getFolder().empty() ? std::nullopt : cache.read(key);

@@ -7,6 +7,7 @@
 #include "ir/program/Target.h"
 #include "passes/Pipeline.h"
 #include "passes/precision/Policy.h"
+#include "runtime/base/CacheFolder.h"
 #include "tools/ContentCache.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
@@ -125,8 +126,8 @@ std::optional<CudaOptions> tessera::cudaOptions(const TargetOption &target, Modu
           (!nvrtc || nvrtc->supports(numberOf(usual))))
         options.architectures.push_back(usual.str());
   }
-  if (!useCache || cacheFolder().empty()) return options;
-  ContentCache cache(cacheFolder() + "/cuda", maxCacheBytes);
+  if (!useCache || runtime::cacheFolder().empty()) return options;
+  ContentCache cache(runtime::cacheFolder() + "/cuda", maxCacheBytes);
   options.findCode = [cache](StringRef description) { return cache.read(ContentCache::keyFor(description)); };
   // A cache that cannot be written is not an error: the next compilation takes longer.
   options.storeCode = [cache](StringRef description, StringRef code) {

@@ -282,7 +282,6 @@ LogicalResult EntryEmitter::emitCopyOp(ReorderOp op) {
 }
 
 LogicalResult EntryEmitter::emitStart(StartOp op) {
-  if (backend.hasDeviceMemory()) return op.emitError("ranks exchange on processors only so far, not on GPUs");
   if (failed(placeResults(op))) return failure();
   uint32_t number = exchanges.add(op, names.nameOf(op.getX()), names.lineOf(op.getResult()), siteOf({op}));
   ProgramCall call;

@@ -67,7 +67,7 @@ void RunRanks::connect(LoadedProgram &program, const std::string &command, const
   groups = splitAlongAxes(*all, arrangement);
   std::vector<HostCommunicator *> along;
   for (const auto &group : groups) along.push_back(group.get());
-  program.connect(std::move(along));
+  program.connect(RankGroups(*all, std::move(along)), {launch.localRank, launch.localSize});
 }
 
 /// What ranks must have alike. Files that only the first rank writes may differ, and paths of data, which are compared

@@ -4,7 +4,6 @@
 
 #include "runtime/Abi.h"
 #include "runtime/base/Error.h"
-#include "runtime/cuda/GemmSearch.h"
 
 #include <algorithm>
 #include <dlfcn.h>
@@ -28,6 +27,8 @@ std::vector<ContractionCall> listContractionCalls(const Manifest &manifest, void
   listing.copy = [](TsrRuntime *, void *, const void *, int64_t) {};
   listing.zero = [](TsrRuntime *, void *, int64_t) {};
   listing.setInt = [](TsrRuntime *, void *, int32_t) {};
+  listing.start = [](TsrRuntime *, uint32_t, const void *, void *) {};
+  listing.wait = [](TsrRuntime *, uint32_t) {};
   listing.gemm = [](TsrRuntime *runtime, uint32_t gemm, const void *a, const void *b, void *bias, void *aux, void *c) {
     static_cast<Listing *>(runtime)->calls.push_back(contractionCall(gemm, a, b, bias, aux, c));
   };
@@ -47,8 +48,8 @@ static GemmSpec withoutGelu(const GemmSpec &d) {
   return plain;
 }
 
-Contractions::Contractions(const Manifest &manifest, std::string choices)
-    : manifest(manifest), choices(std::move(choices)), isReplaced(manifest.gemms.size()) {
+Contractions::Contractions(const Manifest &manifest, ChoiceRecords records)
+    : manifest(manifest), records(std::move(records)), isReplaced(manifest.gemms.size()) {
   for (const GemmSpec &gemm : manifest.gemms) gemms.emplace_back(gemm, manifest.arena.workspaceBytes);
 }
 
@@ -90,7 +91,7 @@ void Contractions::prepare(const std::vector<ContractionCall> &calls, const std:
   replaceEpilogues(calls, workspace, stream);
   GemmUses uses;
   for (const ContractionCall &call : calls) uses.emplace(call.gemm, gemms[call.gemm].alignmentOf(operandsOf(call)));
-  if (!choices.empty() && !uses.empty()) GemmSearch(choices, device).chooseFor(gemms, uses, workspace, stream);
+  if (!uses.empty()) GemmSearch(records, device).chooseFor(gemms, uses, workspace, stream);
   for (const ContractionCall &call : calls) {
     CublasGemm &gemm = gemms[call.gemm];
     GemmAddresses operands = operandsOf(call);

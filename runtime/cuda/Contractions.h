@@ -10,6 +10,7 @@
 #define TESSERA_RUNTIME_CUDA_CONTRACTIONS_H
 
 #include "runtime/cuda/CublasGemm.h"
+#include "runtime/cuda/GemmSearch.h"
 #include "runtime/program/Manifest.h"
 #include "runtime/program/Profile.h"
 
@@ -33,9 +34,8 @@ std::vector<ContractionCall> listContractionCalls(const Manifest &manifest, void
 
 class Contractions {
 public:
-  /// `choices`: the file of algorithms; empty: none. Throws an Error that names a contraction which cuBLASLt
-  /// rejects.
-  Contractions(const Manifest &manifest, std::string choices);
+  /// `records`: the files of algorithms. Throws an Error that names a contraction which cuBLASLt rejects.
+  Contractions(const Manifest &manifest, ChoiceRecords records);
 
   /// Finds the fastest algorithm for each contraction, and runs it once: while a stream records, cuBLASLt must neither
   /// be asked for algorithms nor load their code. Prints which contractions are completed by kernels. `device`: its
@@ -60,7 +60,7 @@ private:
   void sayWhatIsReplaced() const;
 
   const Manifest &manifest;
-  std::string choices;
+  ChoiceRecords records;
   std::vector<CublasGemm> gemms; ///< by number in the manifest
   std::vector<bool> isReplaced;  ///< whether a kernel computes the epilogue, by the same number
 };

@@ -23,7 +23,7 @@ namespace tessera::runtime::cuda {
 
 namespace {
 /// Larger alignments make no difference to cuBLASLt.
-constexpr uint32_t largestAlignment = 256;
+constexpr uint32_t largestAlignment = 16;
 /// Suggestions of cuBLASLt that are tried before a contraction counts as not supported.
 constexpr int mostTried = 8;
 

@@ -12,7 +12,8 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/cuda/Contractions.h"
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/Device.h"
+#include "runtime/cuda/DeviceExchanges.h"
 #include "runtime/cuda/Images.h"
 #include "runtime/cuda/Mirror.h"
 #include "runtime/cuda/Recording.h"
@@ -45,7 +46,7 @@ public:
   CudaMachine(const Manifest &manifest, const MachineOptions &options);
   ~CudaMachine() override;
 
-  std::string describe() const override { return device.name; }
+  std::string describe() const override { return device.name(); }
   char *at(int64_t offset) const override { return mirror.at(offset); }
   void push(int64_t offset, int64_t bytes) override;
   void pull(int64_t offset, int64_t bytes) override;
@@ -68,12 +69,6 @@ private:
     /// Compiled code has no unwind tables: no exception may cross it.
     std::optional<std::string> failure;
   };
-  struct Device {
-    DeviceNumber number = 0;
-    int major = 0, minor = 0; ///< compute capability
-    std::string name;
-    MemoryAdvice advice; ///< for a program that needs more memory than it has
-  };
   /// A call that is timed by two events on the device.
   struct TimedCall {
     Profile::Kind kind;
@@ -93,10 +88,8 @@ private:
     bool eager = false, inOrder = false;
   };
 
-  void openDevice();
+  void fillTable();
   void allocateArena();
-  /// Refuses a program for which the device has too little memory.
-  void requireFree(size_t needed) const;
   DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.arena.workspaceOffset); }
   void pinValues();
   bool isEager() const { return afterCall || profiling.profile || switches.eager; }
@@ -114,6 +107,7 @@ private:
   void launch(uint32_t kernel, void *const *args);
   /// Runs a contraction, and the kernel that completes it if cuBLASLt does not compute all of it.
   void contract(const ContractionCall &call);
+  void exchange(uint32_t number, DevicePointer sent, DevicePointer received);
   /// Runs a kernel by its number. `name`: for messages.
   void runKernel(uint32_t number, const std::string &name, void *const *args);
   void runCode(const EntryFunction &entry, TsrEntry code);
@@ -122,6 +116,8 @@ private:
   GraphExec record(const EntryFunction &entry, TsrEntry code);
   void finishProfile();
   void synchronize(const std::string &what) { driver.check(driver.streamSynchronize(stream), what); }
+  /// Waits by `wait` for work that may exchange something with other ranks.
+  void await(const std::string &what, const std::function<void()> &wait);
 
   const Driver &driver = Driver::get();
   const Manifest &manifest;
@@ -131,6 +127,7 @@ private:
   Mirror mirror;
   Code code;
   std::optional<Contractions> contractions;
+  std::optional<DeviceExchanges> exchanges; ///< of a program for several ranks
   std::map<std::string, GraphExec> graphs;
   std::function<void()> afterCall;
   Profiling profiling;
@@ -145,15 +142,18 @@ private:
 //===----------------------------------------------------------------------===//
 
 CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
-    : manifest(manifest), mirror(manifest.arena.bytes) {
-  if (!manifest.target.ranks.mesh.empty()) fail("programs for several ranks run on CPUs only so far");
-  device.advice = options.advice;
+    : manifest(manifest), device(options.place, options.advice), mirror(manifest.arena.bytes) {
   switches = {isSet("TESSERA_CUDA_EAGER"), isSet("TESSERA_CUDA_IN_ORDER")};
-  openDevice();
+  driver.check(driver.streamCreate(&stream, streamNonBlocking), "cannot create a stream");
+  // Before it is known how much memory is free: NCCL's buffers take some.
+  if (!manifest.target.ranks.mesh.empty()) exchanges.emplace(manifest.target.ranks, options.ranks);
   allocateArena();
   pinValues();
-  contractions.emplace(manifest, options.gemmChoices);
+  contractions.emplace(manifest, ChoiceRecords{options.gemmChoices, options.sharedGemmChoices, options.ranks.world()});
+  fillTable();
+}
 
+void CudaMachine::fillTable() {
   table.machine = this;
   table.abiVersion = TSR_ABI_VERSION;
   table.threads = 1;
@@ -178,6 +178,11 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
         Profile::Kind::Zero, bytes, "zeros", [=] { return std::vector<MemoryAccess>{{to, bytes, true}}; },
         [&] { machine.driver.check(machine.driver.memsetD8Async(to, 0, bytes, machine.stream), "zeros"); });
   };
+  table.start = [](TsrRuntime *runtime, uint32_t number, const void *sent, void *received) {
+    static_cast<Table *>(runtime)->machine->exchange(number, reinterpret_cast<DevicePointer>(sent),
+                                                     reinterpret_cast<DevicePointer>(received));
+  };
+  table.wait = [](TsrRuntime *, uint32_t) {}; // later work waits for the bytes that it reads
   table.setInt = [](TsrRuntime *runtime, void *dst, int32_t value) {
     CudaMachine &machine = *static_cast<Table *>(runtime)->machine;
     auto to = reinterpret_cast<DevicePointer>(dst);
@@ -191,38 +196,9 @@ CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options
   };
 }
 
-void CudaMachine::openDevice() {
-  int status = driver.init(0), count = 0;
-  if (status == 0) status = driver.deviceGetCount(&count);
-  if (status == errorNoDevice || (status == 0 && count == 0))
-    fail("this program runs on an NVIDIA GPU, and there is none here; for the processor compile it with --target=cpu");
-  driver.check(status, "cannot start CUDA");
-  driver.check(driver.deviceGet(&device.number, 0), "cannot open the GPU");
-  char name[256] = "";
-  driver.check(driver.deviceGetName(name, sizeof name, device.number), "the GPU's name");
-  device.name = name;
-  driver.check(driver.deviceGetAttribute(&device.major, attributeMajor, device.number), "the GPU's architecture");
-  driver.check(driver.deviceGetAttribute(&device.minor, attributeMinor, device.number), "the GPU's architecture");
-  Context context = nullptr;
-  driver.check(driver.devicePrimaryCtxRetain(&context, device.number), "cannot use " + device.name);
-  driver.check(driver.ctxSetCurrent(context), "cannot use " + device.name);
-  driver.check(driver.streamCreate(&stream, streamNonBlocking), "cannot create a stream");
-}
-
-void CudaMachine::requireFree(size_t needed) const {
-  size_t free = 0, total = 0;
-  driver.check(driver.memGetInfo(&free, &total), "the GPU's memory");
-  int64_t held = arena ? manifest.arena.bytes : 0; // already
-  if (needed > free)
-    fail("the program needs {} bytes of {}'s memory, of which {} of {} are free; end other processes that use the "
-         "GPU, or {}",
-         needed, device.name, free, total,
-         device.advice ? device.advice(static_cast<int64_t>(free) + held) : "compile with a smaller batch");
-}
-
 void CudaMachine::allocateArena() {
   auto bytes = static_cast<size_t>(manifest.arena.bytes);
-  requireFree(bytes);
+  device.requireFree(bytes, 0);
   driver.check(driver.memAlloc(&arena, std::max<size_t>(bytes, 1)), fmt::format("cannot allocate {} bytes", bytes));
   driver.check(driver.memsetD8Async(arena, 0, bytes, stream), "cannot clear the arena");
 }
@@ -241,11 +217,11 @@ CudaMachine::~CudaMachine() {
   transfers.reset();
   for (auto &[name, graph] : graphs) driver.graphExecDestroy(graph);
   contractions.reset();
+  exchanges.reset(); // graphs contain them
   for (Module module : code.modules) driver.moduleUnload(module);
   mirror.unpin(); // while there is a context
   if (arena) driver.memFree(arena);
   driver.streamDestroy(stream);
-  driver.devicePrimaryCtxRelease(device.number);
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,7 +232,7 @@ void CudaMachine::load(void *library) {
   std::vector<Function> &functions = code.functions;
   functions.assign(manifest.kernels.size(), nullptr);
   auto *images = static_cast<const TsrImage *>(dlsym(library, TSR_SYMBOL_IMAGES));
-  for (auto &[first, choices] : chooseImages(images, functions.size(), device.major, device.minor)) {
+  for (auto &[first, choices] : chooseImages(images, functions.size(), device.major(), device.minor())) {
     auto [image, module] =
         loadImage(choices, "cannot load kernel " + manifest.kernels[first].name, manifest.target.toolkit);
     code.modules.push_back(module);
@@ -269,10 +245,10 @@ void CudaMachine::load(void *library) {
   }
   if (std::find(functions.begin(), functions.end(), nullptr) != functions.end())
     fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",
-         fmt::join(manifest.target.architectures, ", "), device.name, device.major, device.minor, device.major,
-         device.minor);
-  contractions->prepare(listContractionCalls(manifest, library, arena), device.name, workspace(), stream);
-  synchronize("the first run of each contraction failed on " + device.name);
+         fmt::join(manifest.target.architectures, ", "), device.name(), device.major(), device.minor(), device.major(),
+         device.minor());
+  contractions->prepare(listContractionCalls(manifest, library, arena), device.name(), workspace(), stream);
+  synchronize("the first run of each contraction failed on " + device.name());
 }
 
 template <typename Accesses, typename Work>
@@ -293,7 +269,12 @@ void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &
       driver.check(driver.eventRecord(timed.end, stream), "an event");
       profiling.calls.push_back(timed);
     }
-    if (isEager() && !profiling.profile) synchronize(name);
+    if (isEager() && !profiling.profile) {
+      if (kind == Profile::Kind::Exchange)
+        await(name, [&] { synchronize(name); });
+      else
+        synchronize(name);
+    }
   } catch (const std::exception &error) {
     table.failure = error.what();
   }
@@ -346,6 +327,21 @@ void CudaMachine::contract(const ContractionCall &call) {
   if (!description.partCalls) notifyObserver();
 }
 
+void CudaMachine::exchange(uint32_t number, DevicePointer sent, DevicePointer received) {
+  const ExchangeSpec &spec = manifest.target.ranks.exchanges.at(number);
+  perform(
+      Profile::Kind::Exchange, number, withLine("exchange of '" + spec.name + "'", spec.line),
+      [&] { return exchanges->accesses(number, sent, received); },
+      [&] { exchanges->run(number, sent, received, stream); });
+}
+
+void CudaMachine::await(const std::string &what, const std::function<void()> &wait) {
+  if (exchanges)
+    exchanges->await(what, wait);
+  else
+    wait();
+}
+
 //===----------------------------------------------------------------------===//
 // Entry functions
 //===----------------------------------------------------------------------===//
@@ -353,7 +349,7 @@ void CudaMachine::contract(const ContractionCall &call) {
 void CudaMachine::runCode(const EntryFunction &entry, TsrEntry code) {
   table.failure.reset();
   code(&table, reinterpret_cast<char *>(arena));
-  if (table.failure) fail("entry function '{}' failed on rank 0 ({}): {}", entry.name, device.name, *table.failure);
+  if (table.failure) fail("entry function '{}' failed on rank 0 ({}): {}", entry.name, device.name(), *table.failure);
 }
 
 GraphExec CudaMachine::graphOf(const EntryFunction &entry, TsrEntry code) {
@@ -381,7 +377,7 @@ GraphExec CudaMachine::record(const EntryFunction &entry, TsrEntry code) {
 }
 
 std::string CudaMachine::failureOf(const EntryFunction &entry) const {
-  return fmt::format("entry function '{}' failed on rank 0 ({}){}", entry.name, device.name,
+  return fmt::format("entry function '{}' failed on rank 0 ({}){}", entry.name, device.name(),
                      isEager() ? "" : "; run again with TESSERA_CUDA_EAGER=1 to learn in which kernel");
 }
 
@@ -394,7 +390,7 @@ Transfers &CudaMachine::transfersFor(const EntryFunction &entry) {
   if (transfers && transfers->capacity() >= bytes) return *transfers;
   requireQuiet();
   transfers.reset();
-  requireFree(static_cast<size_t>(bytes));
+  device.requireFree(static_cast<size_t>(bytes), manifest.arena.bytes);
   return transfers.emplace(bytes, arena, mirror, stream);
 }
 
@@ -414,8 +410,9 @@ void CudaMachine::startCall(const EntryFunction &entry, TsrEntry code) {
 }
 
 void CudaMachine::finishCall() {
-  if (transfers && transfers->inFlight() > 0)
-    transfers->waitForOutputs([&](const EntryFunction &entry) { return failureOf(entry); });
+  if (!transfers || transfers->inFlight() == 0) return;
+  await("the oldest call in flight",
+        [&] { transfers->waitForOutputs([&](const EntryFunction &entry) { return failureOf(entry); }); });
 }
 
 void CudaMachine::call(const EntryFunction &entry, TsrEntry code) {
@@ -429,7 +426,7 @@ void CudaMachine::call(const EntryFunction &entry, TsrEntry code) {
     runCode(entry, code);
   for (const ValueSpec &output : entry.outputs)
     mirror.copyToHost(output.offset, arena + output.offset, output.bytes, stream, "cannot copy output " + output.name);
-  synchronize(failureOf(entry));
+  await(entry.name, [&] { synchronize(failureOf(entry)); });
   finishProfile();
 }
 

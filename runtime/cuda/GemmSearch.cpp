@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -158,7 +159,7 @@ std::optional<MatmulAlgorithm> fastest(CublasGemm &gemm, const GemmAlignment &al
 }
 } // namespace
 
-GemmSearch::GemmSearch(std::string file, std::string device) : file(std::move(file)) {
+GemmSearch::GemmSearch(ChoiceRecords records, const std::string &device) : records(std::move(records)) {
   platform = fmt::format("{}, cuBLASLt {}", device, CublasLt::get().getVersion());
 }
 
@@ -176,8 +177,8 @@ std::string GemmSearch::keyOf(const CublasGemm &gemm, const GemmAlignment &align
       number(d.biasType), d.accumulate, epilogueName(d), parts, fmt::join(alignment, " "));
 }
 
-/// A file that cannot be read or parsed is replaced.
-std::map<std::string, std::string> GemmSearch::read() const {
+/// The algorithms in a file. One that cannot be read or parsed has none.
+static std::map<std::string, std::string> readFile(const std::string &file) {
   std::map<std::string, std::string> found;
   std::ifstream in(file);
   if (file.empty() || !in) return found;
@@ -190,9 +191,10 @@ std::map<std::string, std::string> GemmSearch::read() const {
   return found;
 }
 
-bool GemmSearch::write(const std::map<std::string, std::string> &algorithms) const {
+static bool writeFile(const std::string &file, const char *about,
+                      const std::map<std::string, std::string> &algorithms) {
   Json json;
-  json["about"] = "algorithms of cuBLASLt that were fastest for the program beside this file; it may be deleted";
+  json["about"] = about;
   json["algorithms"] = algorithms;
   std::string text = json.dump(1) + "\n";
   try {
@@ -206,22 +208,77 @@ bool GemmSearch::write(const std::map<std::string, std::string> &algorithms) con
   return true;
 }
 
+/// The program's own choices come first: it computes the same bits as before.
+GemmSearch::Algorithms GemmSearch::recorded(const std::vector<CublasGemm> &gemms, const GemmUses &uses) const {
+  Algorithms known = readFile(records.program), shared = readFile(records.shared);
+  for (const auto &[number, alignment] : uses)
+    if (auto it = shared.find(keyOf(gemms[number], alignment)); it != shared.end()) known.insert(*it);
+  return known;
+}
+
+bool GemmSearch::write(const Algorithms &algorithms) const {
+  bool isWritten = writeFile(
+      records.program, "algorithms of cuBLASLt that were fastest for the program beside this file; it may be deleted",
+      algorithms);
+  if (!isWritten || records.shared.empty()) return isWritten;
+  Algorithms all = readFile(records.shared); // another program's choices have precedence
+  size_t before = all.size();
+  all.insert(algorithms.begin(), algorithms.end());
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(records.shared).parent_path(), ignored);
+  if (all.size() > before)
+    writeFile(records.shared, "algorithms of cuBLASLt that were fastest; it may be deleted", all);
+  return true;
+}
+
+bool GemmSearch::choose(std::vector<CublasGemm> &gemms, const GemmUses::value_type &use,
+                        const Algorithms &known) const {
+  auto it = known.find(keyOf(gemms[use.first], use.second));
+  std::optional<MatmulAlgorithm> algorithm = it == known.end() ? std::nullopt : fromText(it->second);
+  return algorithm && gemms[use.first].choose(use.second, *algorithm);
+}
+
+/// The texts have no fixed length: it comes first.
+static std::string broadcast(HostCommunicator &ranks, std::string text) {
+  constexpr const char *what = "algorithms of contractions";
+  auto length = static_cast<int64_t>(text.size());
+  ranks.broadcast(what, &length, sizeof length, 0);
+  text.resize(static_cast<size_t>(length));
+  ranks.broadcast(what, text.data(), text.size(), 0);
+  return text;
+}
+
+/// What the first rank has not chosen is the library's first suggestion, on all ranks.
+void GemmSearch::takeFromFirst(std::vector<CublasGemm> &gemms, const GemmUses &uses) const {
+  Json own = Algorithms();
+  for (const auto &[number, alignment] : uses)
+    if (std::optional<MatmulAlgorithm> algorithm = gemms[number].chosen(alignment))
+      own[keyOf(gemms[number], alignment)] = toText(*algorithm);
+  auto known = Json::parse(broadcast(*records.ranks, own.dump())).get<Algorithms>();
+  for (const auto &use : uses) {
+    gemms[use.first].forget(use.second);
+    choose(gemms, use, known);
+  }
+}
+
 int GemmSearch::chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace,
                           Stream stream) {
-  if (file.empty()) return 0;
-  std::map<std::string, std::string> known = read(), found;
-  auto isKnown = [&](const std::pair<size_t, GemmAlignment> &use) {
-    auto it = known.find(keyOf(gemms[use.first], use.second));
-    std::optional<MatmulAlgorithm> algorithm = it == known.end() ? std::nullopt : fromText(it->second);
-    return algorithm && gemms[use.first].choose(use.second, *algorithm);
-  };
+  bool isFirst = !records.ranks || records.ranks->rank() == 0;
+  int missing = isFirst && !records.program.empty() ? search(gemms, uses, workspace, stream) : 0;
+  if (records.ranks && records.ranks->size() > 1) takeFromFirst(gemms, uses);
+  return missing;
+}
+
+int GemmSearch::search(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream) {
+  Algorithms known = recorded(gemms, uses), found;
   GemmUses missing;
   for (const auto &use : uses)
-    if (!isKnown(use)) missing.insert(use);
+    if (!choose(gemms, use, known)) missing.insert(use);
+  if (missing.empty() && known == readFile(records.program)) return 0;
   // A choice that cannot be recorded might differ next time, and with it the bits of the results.
-  if (missing.empty() || !write(known)) return 0;
+  if (!write(known) || missing.empty()) return 0;
   Clock::time_point start = Clock::now();
-  std::map<std::pair<size_t, GemmAlignment>, std::optional<MatmulAlgorithm>> before; // those have run
+  std::map<GemmUses::value_type, std::optional<MatmulAlgorithm>> before; // those have run
   for (const auto &use : missing) {
     auto &[number, alignment] = use;
     CublasGemm &gemm = gemms[number];
@@ -231,11 +288,11 @@ int GemmSearch::chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, 
     found[keyOf(gemm, alignment)] = toText(*best);
   }
   // Another process may have finished first: its choices have precedence.
-  known = read();
+  known = recorded(gemms, uses);
   known.merge(found);
   bool isRecorded = write(known);
   for (const auto &use : missing) {
-    if (isRecorded && isKnown(use)) continue;
+    if (isRecorded && choose(gemms, use, known)) continue;
     CublasGemm &gemm = gemms[use.first];
     gemm.forget(use.second);
     if (const std::optional<MatmulAlgorithm> &earlier = before[use]) gemm.choose(use.second, *earlier);

@@ -4,12 +4,17 @@
 // for the first time, and recorded in a file beside the program. The choice decides the order of accumulation: a
 // program with that file computes the same bits again, and so does one without a search.
 //
+// A second file records the choices of all programs of a user on this machine. A program takes what another one has
+// measured: so the same model, compiled with another plan of its memory, computes the same bits. Of several ranks the
+// first one searches, and all take its choices: what ranks compute alike has the same bits on all of them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RUNTIME_CUDA_GEMMSEARCH_H
 #define TESSERA_RUNTIME_CUDA_GEMMSEARCH_H
 
 #include "runtime/cuda/CublasGemm.h"
+#include "runtime/ranks/Communicator.h"
 
 #include <set>
 #include <string>
@@ -19,25 +24,38 @@ namespace tessera::runtime::cuda {
 /// Contractions of a program, with the alignment of their operands.
 using GemmUses = std::set<std::pair<size_t, GemmAlignment>>;
 
+/// Where choices are recorded, and who shares them.
+struct ChoiceRecords {
+  std::string program;               ///< the program's file; empty: nothing is searched
+  std::string shared = {};           ///< the file of all programs; empty, or cannot be written: none
+  HostCommunicator *ranks = nullptr; ///< all ranks of the run; null: this one
+};
+
 class GemmSearch {
 public:
-  /// `file` records the choices; empty: none does. `device`: its name. Choices for other devices and for other
-  /// versions of cuBLASLt stay in the file unchanged.
-  GemmSearch(std::string file, std::string device);
+  /// `device`: its name. Choices for other devices and for other versions of cuBLASLt stay in the files unchanged.
+  GemmSearch(ChoiceRecords records, const std::string &device);
 
   /// Chooses an algorithm for each use: the recorded one, else the fastest, measured on `stream` with memory of its
   /// own and recorded. If time or memory for that run out, the earlier choice is recorded, or else cuBLASLt's first
-  /// suggestion. If the file cannot be written, nothing is measured, and choices stay as they are. Returns the number
-  /// of uses without a record.
+  /// suggestion. If the program's file cannot be written, nothing is measured, and choices stay as they are. Returns
+  /// the number of uses without a record. With several ranks a collective: what the first one has chosen is chosen.
   int chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream);
 
 private:
-  std::string keyOf(const CublasGemm &gemm, const GemmAlignment &alignment) const;
-  /// Algorithms in hexadecimal, by key.
-  std::map<std::string, std::string> read() const;
-  bool write(const std::map<std::string, std::string> &algorithms) const;
+  using Algorithms = std::map<std::string, std::string>; ///< in hexadecimal, by key
 
-  std::string file, platform;
+  std::string keyOf(const CublasGemm &gemm, const GemmAlignment &alignment) const;
+  /// What the program's file records, and what the shared one does of these uses.
+  Algorithms recorded(const std::vector<CublasGemm> &gemms, const GemmUses &uses) const;
+  bool write(const Algorithms &algorithms) const;
+  int search(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream);
+  bool choose(std::vector<CublasGemm> &gemms, const GemmUses::value_type &use, const Algorithms &known) const;
+  /// A collective of the ranks.
+  void takeFromFirst(std::vector<CublasGemm> &gemms, const GemmUses &uses) const;
+
+  ChoiceRecords records;
+  std::string platform;
 };
 
 } // namespace tessera::runtime::cuda

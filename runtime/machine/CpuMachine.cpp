@@ -116,7 +116,7 @@ public:
 private:
   void prepareGemms();
   void prepareScratch();
-  void prepareExchanges(const std::vector<HostCommunicator *> &groups);
+  void prepareExchanges(const RankGroups &groups);
 
   const Manifest &manifest;
   Threads pool;
@@ -136,25 +136,16 @@ CpuMachine::CpuMachine(const Manifest &manifest, const MachineOptions &options)
   arena = std::make_unique<Arena>(manifest.arena.bytes, pool, options.advice, options.memory);
   prepareGemms();
   prepareScratch();
-  prepareExchanges(options.groups);
+  prepareExchanges(options.ranks);
 }
 
-void CpuMachine::prepareExchanges(const std::vector<HostCommunicator *> &groups) {
+void CpuMachine::prepareExchanges(const RankGroups &groups) {
   table.start = Table::runStart;
   table.wait = Table::runWait;
   const RanksSpec &ranks = manifest.target.ranks;
-  auto groupAlong = [&](const std::string &axis) {
-    auto isIts = [&](HostCommunicator *group) { return group->name() == axis; };
-    auto group = std::find_if(groups.begin(), groups.end(), isIts);
-    if (group == groups.end()) fail("the program is for several ranks: nothing connects them along '{}'", axis);
-    return *group;
-  };
-  for (const MeshAxisSpec &axis : ranks.mesh)
-    if (int size = groupAlong(axis.name)->size(); size != axis.size)
-      fail("the program is for {} ranks along '{}', and there are {}; compile it for these, or start as many",
-           axis.size, axis.name, size);
+  groups.require(ranks);
   table.exchanges = &ranks.exchanges;
-  for (const ExchangeSpec &exchange : ranks.exchanges) table.groups.push_back(groupAlong(exchange.along));
+  for (const ExchangeSpec &exchange : ranks.exchanges) table.groups.push_back(&groups.along(exchange.along));
 }
 
 void CpuMachine::prepareGemms() {

@@ -2,6 +2,7 @@
 
 #include "runtime/machine/LoadedProgram.h"
 
+#include "runtime/base/CacheFolder.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/Hash.h"
 #include "runtime/machine/AvailableCores.h"
@@ -53,10 +54,11 @@ int LoadedProgram::threadCount(int wanted) const {
 
 void LoadedProgram::start(int threads, bool bind) {
   mapCode();
-  MachineOptions options{threadCount(threads), bind, memoryAdvice, memoryShare, groups, ""};
+  MachineOptions options{threadCount(threads), bind, memoryAdvice, memoryShare, ranks, place, "", ""};
   std::error_code error;
   if (std::filesystem::path own = std::filesystem::canonical(file, error); !file.empty() && !error)
     options.gemmChoices = own.string() + ".gemms.json";
+  if (std::string folder = cacheFolder(); !folder.empty()) options.sharedGemmChoices = folder + "/gemms.json";
   machine = description.isForGpu() ? makeCudaMachine(description, options) : makeCpuMachine(description, options);
   machine->load(library);
   stepallocator::reserve();
@@ -92,18 +94,14 @@ TsrEntry LoadedProgram::codeOf(const std::string &entry) const {
 
 RankPositions LoadedProgram::positions() const {
   RankPositions positions;
-  for (HostCommunicator *group : groups) positions[group->name()] = group->rank();
+  for (HostCommunicator *group : ranks.along()) positions[group->name()] = group->rank();
   return positions;
 }
 
 /// Inputs with the role `rank`: the position of this rank along the mesh axis that their name says.
 void LoadedProgram::writePositions(const EntryFunction &entry) {
   for (const ValueSpec &input : entry.inputs) {
-    if (input.role != "rank") continue;
-    auto isIts = [&](HostCommunicator *group) { return group->name() == input.name; };
-    auto group = std::find_if(groups.begin(), groups.end(), isIts);
-    if (group == groups.end()) fail("the program is for several ranks: nothing connects them along '{}'", input.name);
-    write<int32_t>(input, (*group)->rank());
+    if (input.role == "rank") write<int32_t>(input, ranks.along(input.name).rank());
   }
 }
 

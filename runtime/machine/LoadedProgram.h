@@ -33,8 +33,8 @@ public:
   /// What `start` says if there is too little memory.
   void adviseOnMemory(MemoryAdvice advice) { memoryAdvice = std::move(advice); }
 
-  /// The ranks along each axis of the program's mesh, as groups named like it; called before `start`.
-  void connect(std::vector<HostCommunicator *> along) { groups = std::move(along); }
+  /// The ranks of the run, and the place of this one on its host; called before `start`.
+  void connect(RankGroups groups, LocalPlace own) { ranks = std::move(groups), place = own; }
   /// This rank's position in each of them.
   RankPositions positions() const;
   /// What this process may allocate, if that is less than what is available: others share the machine with it.
@@ -103,7 +103,8 @@ private:
   std::string payloadHash, object;
   MemoryAdvice memoryAdvice;
   std::optional<AvailableMemory> memoryShare;
-  std::vector<HostCommunicator *> groups;
+  RankGroups ranks;
+  LocalPlace place;
   int codeFile = -1;
   void *library = nullptr;
   std::map<std::string, TsrEntry> entries;

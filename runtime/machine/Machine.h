@@ -6,6 +6,7 @@
 #include "runtime/Abi.h"
 #include "runtime/machine/MachineLimits.h"
 #include "runtime/machine/MachineMemory.h"
+#include "runtime/machine/RankGroups.h"
 #include "runtime/program/Manifest.h"
 #include "runtime/program/Profile.h"
 
@@ -15,8 +16,6 @@
 #include <string>
 
 namespace tessera::runtime {
-
-class HostCommunicator;
 
 /// The arena and the functions that entry functions call: on the processor's cores, or on a GPU.
 class Machine {
@@ -61,13 +60,20 @@ public:
   virtual int threads() const = 0;
 };
 
+/// A rank's number among those on its host, and how many these are.
+struct LocalPlace {
+  int rank = 0, size = 1;
+};
+
 struct MachineOptions {
   int threads = 1;
-  bool bind = false;                      ///< pin each thread to a core
-  MemoryAdvice advice;                    ///< if there is too little memory; may be empty
-  std::optional<AvailableMemory> memory;  ///< of this process; none: what is available
-  std::vector<HostCommunicator *> groups; ///< of the ranks along each axis of the program's mesh, named like it
-  std::string gemmChoices;                ///< of a GPU: the file that records the fastest algorithms; empty: no search
+  bool bind = false;                     ///< pin each thread to a core
+  MemoryAdvice advice;                   ///< if there is too little memory; may be empty
+  std::optional<AvailableMemory> memory; ///< of this process; none: what is available
+  RankGroups ranks;
+  LocalPlace place;
+  // Of a GPU: the files that record the fastest algorithms, of this program (empty: no search) and of all programs.
+  std::string gemmChoices, sharedGemmChoices;
 };
 
 /// Allocates the arena of a program and starts the machine.

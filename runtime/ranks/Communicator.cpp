@@ -67,6 +67,11 @@ void HostCommunicator::sendReceive(std::string_view what, const void *from, size
   moveSendReceive(what, from, toRank == noRank ? 0 : fromBytes, toRank, to, fromRank == noRank ? 0 : toBytes, fromRank);
 }
 
+void HostCommunicator::announce(std::string_view what, const std::function<void()> &work) {
+  Announced announced(*this, what, 0);
+  work();
+}
+
 void HostCommunicator::barrier(std::string_view what) {
   Announced announced(*this, what, 0);
   waitForAll(what);

@@ -14,6 +14,7 @@
 #include "runtime/base/Error.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -67,6 +68,9 @@ public:
   /// as many. Either rank may be this one, or `noRank`.
   void sendReceive(std::string_view what, const void *from, size_t fromBytes, int toRank, void *to, size_t toBytes,
                    int fromRank);
+
+  /// A collective of these ranks that another library moves: `work` begins and ends it, and may wait for the others.
+  void announce(std::string_view what, const std::function<void()> &work);
 
   /// Returns when all ranks have called it.
   void barrier(std::string_view what);

@@ -293,7 +293,7 @@ TEST_P(CublasGemmEpilogues, HaveTheirOwnSearch) {
     std::vector<CublasGemm> products;
     products.emplace_back(d, bytesEach);
     GemmUses uses = {{0, products[0].alignmentOf(at)}};
-    return GemmSearch(file, "GPU").chooseFor(products, uses, workspace, stream);
+    return GemmSearch({file}, "GPU").chooseFor(products, uses, workspace, stream);
   };
   GemmSpec kinds[] = {
       describe(GetParam(), GemmEpilogue::None, false, false), describe(GetParam(), GemmEpilogue::Gelu, false, false),
@@ -323,7 +323,7 @@ TEST_P(CublasGemmEpilogues, RunWithAnotherAlgorithm) {
       GemmAlignment alignment{};
       for (const char *broken : {"0", "1"}) { // the first search finds no difference, and records the first algorithm
         setenv("FAKE_CUDA_BROKEN_ALGORITHM", broken, 1);
-        Contractions contractions(manifest, file);
+        Contractions contractions(manifest, {file});
         EXPECT_EQ(prepare(contractions, {{0, at}}), "");
         alignment = contractions.gemm(0).alignmentOf(at);
         ASSERT_TRUE(contractions.gemm(0).chosen(alignment));
@@ -342,7 +342,7 @@ TEST_P(CublasGemmEpilogues, AreLeftToAKernelIfRefused) {
     Manifest manifest = manifestOf({describe(GetParam(), GemmEpilogue::Gelu, true, true),
                                     describe(GetParam(), GemmEpilogue::Gelu, true, false),
                                     describe(GetParam(), GemmEpilogue::GeluGrad, true, true)});
-    Contractions contractions(manifest, "");
+    Contractions contractions(manifest, {});
     std::string said = prepare(contractions, {{0, at}, {1, at}, {2, at}});
     EXPECT_EQ(said, "note: cuBLASLt has no algorithm with GELU for the contraction 'mlp'; a kernel computes GELU "
                     "instead, and no action is required\n");
@@ -356,7 +356,7 @@ TEST_P(CublasGemmEpilogues, LeaveSumsToAKernel) {
   Manifest manifest = manifestOf({describe(GetParam(), GemmEpilogue::Gelu, true, true),
                                   describe(GetParam(), GemmEpilogue::Gelu, true, false),
                                   describe(GetParam(), GemmEpilogue::GeluGrad, true, true)});
-  Contractions contractions(manifest, "");
+  Contractions contractions(manifest, {});
   prepare(contractions, {{0, at}, {1, at}, {2, at}});
   std::vector<double> bias = get(at.bias, columns), unchanged = valuesOf(rows * columns, 11);
   using Places = std::vector<DevicePointer>;
@@ -387,21 +387,21 @@ TEST_P(CublasGemmEpilogues, AreLeftToAKernelForAllAlignments) {
       {describe(GetParam(), GemmEpilogue::Gelu, true, true), describe(GetParam(), GemmEpilogue::Gelu, true, true)});
   GemmAddresses other = at;
   other.aux += 8;
-  Contractions contractions(manifest, "");
+  Contractions contractions(manifest, {});
   EXPECT_NE(prepare(contractions, {{0, at}, {0, other}, {1, at}}), "");
   EXPECT_TRUE(contractions.kernelOf(0));
   EXPECT_FALSE(contractions.kernelOf(1));
   for (const GemmAddresses &operands : {at, other})
     contractions.gemm(0).run(contractions.operandsOf({0, operands}), workspace, stream);
   Driver::get().check(Driver::get().streamSynchronize(stream), "contractions");
-  Contractions whole(manifest, "");
+  Contractions whole(manifest, {});
   EXPECT_EQ(prepare(whole, {{0, at}, {1, at}}), "");
   EXPECT_FALSE(whole.kernelOf(0));
 }
 
 TEST_P(CublasGemmEpilogues, NeedAPlainAlgorithm) {
   Manifest manifest = manifestOf({describe(GetParam(), GemmEpilogue::Gelu, true, true)});
-  Contractions contractions(manifest, "");
+  Contractions contractions(manifest, {});
   setenv("FAKE_CUDA_NO_ALGORITHM", "1", 1);
   std::string problem;
   try {
@@ -419,7 +419,7 @@ TEST_P(CublasGemmEpilogues, BothFormsHaveTheirOwnSearch) {
   std::string file = folder / "gemms.json";
   Manifest manifest = manifestOf({describe(GetParam(), GemmEpilogue::Gelu, true, true)});
   auto countChoices = [&] {
-    Contractions contractions(manifest, file);
+    Contractions contractions(manifest, {file});
     prepare(contractions, {{0, at}});
     std::ifstream in(file);
     return Json::parse(in)["algorithms"].size();
@@ -445,7 +445,7 @@ TEST_P(CublasGemmEpilogues, MeasurementsHaveSeveralRuns) {
     GemmUses uses = {{0, products[0].alignmentOf(at)}};
     int before = gemmCount();
     setElapsed(milliseconds);
-    GemmSearch(folder / "gemms.json", "GPU").chooseFor(products, uses, workspace, stream);
+    GemmSearch({folder / "gemms.json"}, "GPU").chooseFor(products, uses, workspace, stream);
     setElapsed(1);
     return gemmCount() - before;
   };

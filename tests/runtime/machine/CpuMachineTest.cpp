@@ -54,8 +54,9 @@ TEST(CpuMachine, ProfilesExchanges) {
           "exchanges": [{"of": "w", "kind": "all_gather", "along": "data", "bytes": 4, "calls": {"step": 1}},
                         {"of": "x", "kind": "all_to_all", "along": "tensor", "bytes": 4, "calls": {"step": 2}}]})");
   SlowGroup data("data"), tensor("tensor");
+  OneRank world;
   MachineOptions options;
-  options.groups = {&tensor, &data};
+  options.ranks = RankGroups(world, {&tensor, &data});
   std::unique_ptr<Machine> machine = makeCpuMachine(manifest, options);
   memcpy(machine->at(0), "abc", 4);
   machine->call(manifest.entry("step"), exchangeThrice);

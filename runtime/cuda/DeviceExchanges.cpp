@@ -1,0 +1,68 @@
+//===- DeviceExchanges.cpp - what ranks exchange between GPUs -------------===//
+
+#include "runtime/cuda/DeviceExchanges.h"
+
+#include "runtime/base/Error.h"
+
+namespace tessera::runtime::cuda {
+
+/// NCCL only moves bytes.
+static constexpr ElementType byte = ElementType::U8;
+
+/// An access of each exchange beside its own: it orders them. No arena begins there.
+static constexpr MemoryAccess order{0, 1, true};
+
+/// A collective: the communicator of the ranks along an axis.
+static std::unique_ptr<Communicator> connect(HostCommunicator &group) {
+  UniqueId id{};
+  if (group.rank() == 0) id = Communicator::makeId();
+  std::string what = fmt::format("the connection of the GPUs along '{}'", group.name());
+  group.broadcast(what, &id, sizeof id, 0);
+  std::unique_ptr<Communicator> communicator;
+  group.announce(what, [&] { communicator = std::make_unique<Communicator>(group.rank(), group.size(), id); });
+  return communicator;
+}
+
+DeviceExchanges::DeviceExchanges(const RanksSpec &ranks, const RankGroups &groups)
+    : ranks(ranks), world(*groups.world()) {
+  groups.require(ranks);
+  for (const MeshAxisSpec &axis : ranks.mesh)
+    for (const ExchangeSpec &exchange : ranks.exchanges)
+      if (exchange.along == axis.name && !communicators.count(axis.name))
+        communicators[axis.name] = connect(groups.along(axis.name));
+}
+
+Communicator &DeviceExchanges::along(const ExchangeSpec &exchange) { return *communicators.at(exchange.along); }
+
+std::vector<MemoryAccess> DeviceExchanges::accesses(uint32_t number, DevicePointer sent, DevicePointer received) const {
+  const ExchangeSpec &exchange = ranks.exchanges.at(number);
+  int64_t whole = exchange.bytes * ranks.sizeAlong(exchange.along);
+  return {{sent, exchange.isAllToAll ? whole : exchange.bytes, false}, {received, whole, true}, order};
+}
+
+void DeviceExchanges::run(uint32_t number, DevicePointer sent, DevicePointer received, Stream stream) {
+  const ExchangeSpec &exchange = ranks.exchanges.at(number);
+  Communicator &communicator = along(exchange);
+  if (!exchange.isAllToAll) return communicator.allGather(exchange.name, sent, received, exchange.bytes, byte, stream);
+  Communicator::Group group(communicator, exchange.name);
+  for (int rank = 0; rank < communicator.ranks(); ++rank) {
+    auto block = static_cast<DevicePointer>(rank * exchange.bytes);
+    communicator.send(exchange.name, sent + block, exchange.bytes, byte, rank, stream);
+    communicator.receive(exchange.name, received + block, exchange.bytes, byte, rank, stream);
+  }
+  group.end();
+}
+
+void DeviceExchanges::await(const std::string &what, const std::function<void()> &work) {
+  world.announce(what, [&] {
+    try {
+      work();
+    } catch (const Error &) {
+      for (const auto &[axis, communicator] : communicators) communicator->check(); // the likelier cause
+      throw;
+    }
+    for (const auto &[axis, communicator] : communicators) communicator->check();
+  });
+}
+
+} // namespace tessera::runtime::cuda
