@@ -66,7 +66,7 @@ private:
   int number;
 };
 
-/// The connections of a rank to all others. Functions other than `close` need the mutex.
+/// The connections of a rank to all others. Functions need the mutex unless they say otherwise.
 class RankLinks {
 public:
   using Message = std::vector<char>; ///< not empty
@@ -78,6 +78,7 @@ public:
   ~RankLinks() { close(); }
   RankLinks(const RankLinks &) = delete;
 
+  // Without the mutex, since these do not change.
   int rank() const { return ownRank; }
   int ranks() const { return static_cast<int>(links.size()); }
   /// Of all ranks, this one included.
