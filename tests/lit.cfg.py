@@ -54,7 +54,8 @@ fake_cuda = os.path.join(config.tessera_build, "tests", "fake-cuda")
 config.substitutions.append(
     (
         "%fake-cuda",
-        f"env CUDA_HOME={fake_cuda} TESSERA_CUDA_DRIVER={fake_cuda}/lib64 TESSERA_CUBLASLT={fake_cuda}/lib64",
+        f"env CUDA_HOME={fake_cuda} TESSERA_CUDA_DRIVER={fake_cuda}/lib64 TESSERA_CUBLASLT={fake_cuda}/lib64 "
+        f"TESSERA_NCCL={fake_cuda}/lib64",
     )
 )
 # Local scope: types stand at each op as they are, not as aliases whose names depend on the rest of the module.

@@ -136,7 +136,7 @@ bool isTooLate(const char *function) {
 bool isLoaded(const FakeDesc &desc, const FakeLayout &a, const FakeLayout &b, const FakeLayout &d, uint64_t number,
               void *stream) {
   static std::set<std::array<uint64_t, 7>> loaded;
-  static std::mutex mutex; // ranks are threads
+  static std::mutex mutex; // ranks may be threads
   std::lock_guard lock(mutex);
   auto word = [](int value) { return static_cast<uint64_t>(value); };
   std::array<uint64_t, 7> code = {

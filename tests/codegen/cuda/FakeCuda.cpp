@@ -135,7 +135,7 @@ struct FakeFunction {
 };
 
 std::map<uintptr_t, size_t> allocations;
-std::mutex allocationsMutex; ///< ranks are threads
+std::mutex allocationsMutex; ///< ranks may be threads
 
 size_t memoryOfDevice() {
   const char *text = getenv("FAKE_CUDA_MEMORY");
@@ -172,21 +172,38 @@ EXPORT int cuGetErrorName(int error, const char **text) {
   *text = error == launchFailed     ? "CUDA_ERROR_LAUNCH_FAILED"
           : error == outOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
           : error == invalidImage   ? "CUDA_ERROR_INVALID_IMAGE"
+          : error == invalidDevice  ? "CUDA_ERROR_INVALID_DEVICE"
           : error == unsupportedPtx ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
                                     : "CUDA_ERROR_INVALID_VALUE";
   return 0;
 }
 EXPORT int cuGetErrorString(int, const char **text) { return *text = "an error of the fake driver", 0; }
-EXPORT int cuDeviceGetCount(int *count) { return *count = getenv("FAKE_CUDA_NO_DEVICE") ? 0 : 1, 0; }
-EXPORT int cuDeviceGet(int *device, int number) { return *device = number, 0; }
+
+/// The number of GPUs: $FAKE_CUDA_DEVICES, or 1. They share the memory of the process.
+static int deviceCount() {
+  if (getenv("FAKE_CUDA_NO_DEVICE")) return 0;
+  const char *text = getenv("FAKE_CUDA_DEVICES");
+  return text ? atoi(text) : 1;
+}
+EXPORT int cuDeviceGetCount(int *count) { return *count = deviceCount(), 0; }
+EXPORT int cuDeviceGet(int *device, int number) {
+  return number < 0 || number >= deviceCount() ? invalidDevice : (*device = number, 0);
+}
 EXPORT int cuDeviceGetName(char *name, int length, int) { return snprintf(name, length, "Fake GPU"), 0; }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
   *value = attribute == 75 ? 9 : 0; // sm_90
   return 0;
 }
-EXPORT int cuDevicePrimaryCtxRetain(void **context, int) { return *context = nullptr, 0; }
+
+/// A context is the number of its device, from 1.
+static thread_local uintptr_t currentContext = 0;
+int tessera::test::currentDevice() { return currentContext == 0 ? 0 : static_cast<int>(currentContext - 1); }
+
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+  return *context = reinterpret_cast<void *>(uintptr_t(device) + 1), 0;
+}
 EXPORT int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
-EXPORT int cuCtxSetCurrent(void *) { return 0; }
+EXPORT int cuCtxSetCurrent(void *context) { return currentContext = reinterpret_cast<uintptr_t>(context), 0; }
 EXPORT int cuMemGetInfo_v2(size_t *free, size_t *total) {
   std::lock_guard lock(allocationsMutex);
   *total = memoryOfDevice(), *free = *total - memoryInUse();

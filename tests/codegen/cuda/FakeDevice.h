@@ -11,7 +11,7 @@
 namespace tessera::test {
 
 // CUresult.
-inline constexpr int invalidValue = 1, outOfMemory = 2;
+inline constexpr int invalidValue = 1, outOfMemory = 2, invalidDevice = 101;
 inline constexpr int invalidImage = 200, unsupportedPtx = 222;
 inline constexpr int launchFailed = 719; ///< of a stream after its work failed
 
@@ -27,6 +27,9 @@ bool isCapturing();
 
 /// Whether this stream records.
 bool isRecording(void *stream);
+
+/// The number of the thread's GPU: that of its current context, or the first one.
+int currentDevice();
 
 /// Whether these bytes are in one allocation of the device.
 bool isOnDevice(unsigned long long address, size_t bytes);

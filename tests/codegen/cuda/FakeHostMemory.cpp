@@ -24,7 +24,7 @@ struct Pinned {
   bool isAllocated; ///< by cuMemHostAlloc
 };
 std::map<uintptr_t, Pinned> pinned; ///< by first byte
-std::mutex pinnedMutex;             ///< ranks are threads
+std::mutex pinnedMutex;             ///< ranks may be threads
 
 uintptr_t pageOf(uintptr_t address) { return address / static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)); }
 

@@ -1,6 +1,5 @@
 // Every kind of error of collectives, with its message.
 
-#include "tests/runtime/TemporaryFolder.h"
 #include "tests/runtime/cuda/NcclFixture.h"
 
 using namespace tessera;
@@ -10,8 +9,16 @@ namespace {
 
 class NcclErrors : public NcclFixture {};
 
-TEST_F(NcclErrors, CheckReportsMismatchInAGraph) {
-  Texts errors = onRanks(2, [](Rank &rank) {
+/// Errors of several ranks, as threads and as processes.
+class NcclRankErrors : public NcclFixture, public testing::WithParamInterface<RanksAre> {
+protected:
+  Texts runRanks(int ranks, const RankBody &body) { return onRanks(ranks, body, GetParam()); }
+  void expectMismatch(const RankBody &body, const std::string &function, const std::string &text);
+};
+INSTANTIATE_TEST_SUITE_P(As, NcclRankErrors, testing::Values(RanksAre::Threads, RanksAre::Processes));
+
+TEST_P(NcclRankErrors, CheckReportsMismatchInAGraph) {
+  Texts errors = runRanks(2, [](Rank &rank) {
     GraphExec graph = record(rank, [&] {
       rank.communicator.allReduce("x", rank.from, rank.to, 4 + rank.rank(), ElementType::F32, ReductionKind::Sum,
                                   rank.stream);
@@ -138,9 +145,9 @@ TEST_F(NcclErrors, WrongArguments) {
 }
 
 /// Runs `body` on three ranks.
-void expectMismatch(const std::function<void(Rank &)> &body, const std::string &function, const std::string &text) {
+void NcclRankErrors::expectMismatch(const RankBody &body, const std::string &function, const std::string &text) {
   testing::internal::CaptureStderr();
-  Texts errors = onRanks(3, body);
+  Texts errors = runRanks(3, body);
   std::string warning = testing::internal::GetCapturedStderr();
   // The communicators are stopped, not destroyed.
   EXPECT_EQ(warning.find("cannot leave"), std::string::npos) << warning;
@@ -148,7 +155,7 @@ void expectMismatch(const std::function<void(Rank &)> &body, const std::string &
     EXPECT_EQ(errors[rank], fmt::format("{} on rank {} of 3: NCCL: invalid usage: {}", function, rank, text));
 }
 
-TEST_F(NcclErrors, RanksThatDisagree) {
+TEST_P(NcclRankErrors, RanksThatDisagree) {
   expectMismatch(
       [](Rank &rank) {
         rank.communicator.allGather("w", rank.from, rank.to, rank.rank() == 2 ? 5 : 4, ElementType::F32, rank.stream);
@@ -182,8 +189,8 @@ TEST_F(NcclErrors, RanksThatDisagree) {
       "group 'swap'", "rank 0 calls ncclSend of 4 f16 to rank 1, rank 1 ncclRecv of 3 f16 from rank 0");
 }
 
-TEST_F(NcclErrors, LostRank) {
-  Texts errors = onRanks(3, [](Rank &rank) {
+TEST_P(NcclRankErrors, LostRank) {
+  Texts errors = runRanks(3, [](Rank &rank) {
     if (rank.rank() == 1) fail("out of data");
     rank.communicator.allReduce("loss", rank.from, rank.to, 1, ElementType::F32, ReductionKind::Sum, rank.stream);
   });

@@ -1,4 +1,4 @@
-//===- NcclFixture.h - ranks as threads, on the fake libraries ------------===//
+//===- NcclFixture.h - ranks as threads or processes, on the fake libraries -===//
 
 #ifndef TESSERA_TESTS_RUNTIME_CUDA_NCCLFIXTURE_H
 #define TESSERA_TESTS_RUNTIME_CUDA_NCCLFIXTURE_H
@@ -6,14 +6,19 @@
 #include "runtime/base/Error.h"
 #include "runtime/cuda/Nccl.h"
 #include "tests/codegen/cuda/FakeDevice.h"
+#include "tests/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace tessera::tests {
@@ -91,11 +96,22 @@ inline Values valuesOf(ElementType type, int rank, int64_t count, int64_t first 
   return values;
 }
 
-/// A communicator with a stream and memory of its own.
+/// The driver, with a GPU that is current on this thread.
+inline const Driver &driverOnGpu(int number) {
+  const Driver &driver = Driver::get();
+  DeviceNumber device = 0;
+  Context context = nullptr;
+  driver.check(driver.deviceGet(&device, number), "a GPU");
+  driver.check(driver.devicePrimaryCtxRetain(&context, device), "a GPU");
+  driver.check(driver.ctxSetCurrent(context), "a GPU");
+  return driver;
+}
+
+/// A communicator on a GPU with a stream and memory of its own.
 struct Rank {
   static constexpr size_t bytes = 4096; ///< each of `from` and `to`
 
-  Rank(int rank, int ranks, const UniqueId &id) : communicator(rank, ranks, id) {
+  Rank(int rank, int ranks, const UniqueId &id) : driver(driverOnGpu(rank)), communicator(rank, ranks, id) {
     driver.check(driver.streamCreate(&stream, streamNonBlocking), "a stream");
     driver.check(driver.memAlloc(&from, 2 * bytes), "memory");
     to = from + bytes;
@@ -123,26 +139,85 @@ struct Rank {
     return at + encode(type, {0}).size() * count;
   }
 
-  const Driver &driver = Driver::get();
+  const Driver &driver;
   Communicator communicator;
   Stream stream = nullptr;
   DevicePointer from = 0, to = 0;
 };
 
-/// Runs `body` on each of `ranks` threads. Returns the error of each rank, or "".
-inline Texts onRanks(int ranks, const std::function<void(Rank &)> &body) {
-  UniqueId id = Communicator::makeId();
+using RankBody = std::function<void(Rank &)>;
+
+/// Runs `body` as one rank. Returns its error, or "".
+inline std::string runRank(int number, int ranks, const UniqueId &id, const RankBody &body) {
+  try {
+    Rank rank(number, ranks, id);
+    body(rank);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Ranks as processes, which are forked: no other thread may run.
+class RankProcesses {
+public:
+  RankProcesses(int ranks, const RankBody &body) {
+    UniqueId id = Communicator::makeId();
+    fflush(nullptr);
+    for (int number = 0; number < ranks; ++number) {
+      pid_t process = fork();
+      if (process == 0) runChild(number, [&] { return runRank(number, ranks, id, body); });
+      processes.push_back(process);
+    }
+  }
+  ~RankProcesses() {
+    for (pid_t process : processes)
+      if (process > 0) ::kill(process, SIGKILL), waitpid(process, nullptr, 0);
+  }
+  RankProcesses(const RankProcesses &) = delete;
+
+  void kill(int rank, int signal) const { ::kill(processes[rank], signal); }
+
+  /// Waits until the process has stopped.
+  void awaitStop(int rank) const { waitpid(processes[rank], nullptr, WUNTRACED); }
+
+  /// Waits for the end. Returns the rank's error, or "", or which signal has ended it.
+  std::string wait(int rank) {
+    int status = 0;
+    waitpid(processes[rank], &status, 0);
+    processes[rank] = 0;
+    return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : readFile(file(rank));
+  }
+
+private:
+  std::string file(int rank) const { return folder / fmt::format("rank-{}", rank); }
+  [[noreturn]] void runChild(int rank, const std::function<std::string()> &body) const {
+    std::string error = body();
+    if (testing::Test::HasFailure()) error += "an expectation has failed";
+    folder.write(fmt::format("rank-{}", rank), error);
+    fflush(nullptr);
+    _exit(0);
+  }
+
+  TemporaryFolder folder;
+  std::vector<pid_t> processes; ///< 0: has ended
+};
+
+enum class RanksAre { Threads, Processes };
+inline void PrintTo(RanksAre kind, std::ostream *to) { *to << (kind == RanksAre::Threads ? "threads" : "processes"); }
+
+/// Runs `body` on each of `ranks` ranks. Returns the error of each rank, or "".
+inline Texts onRanks(int ranks, const RankBody &body, RanksAre kind = RanksAre::Threads) {
   Texts errors(ranks);
+  if (kind == RanksAre::Processes) {
+    RankProcesses processes(ranks, body);
+    for (int number = 0; number < ranks; ++number) errors[number] = processes.wait(number);
+    return errors;
+  }
+  UniqueId id = Communicator::makeId();
   std::vector<std::thread> threads;
   for (int number = 0; number < ranks; ++number)
-    threads.emplace_back([&, number] {
-      try {
-        Rank rank(number, ranks, id);
-        body(rank);
-      } catch (const Error &error) {
-        errors[number] = error.what();
-      }
-    });
+    threads.emplace_back([&, number] { errors[number] = runRank(number, ranks, id, body); });
   for (std::thread &thread : threads) thread.join();
   return errors;
 }
@@ -180,7 +255,8 @@ struct Variable {
 /// Opens the fake libraries for tests of collectives.
 class NcclFixture : public testing::Test {
 protected:
-  Variable driver{"TESSERA_CUDA_DRIVER", TESSERA_FAKE_CUDA}, library{"TESSERA_NCCL", TESSERA_FAKE_CUDA};
+  Variable driver{"TESSERA_CUDA_DRIVER", TESSERA_FAKE_CUDA}, library{"TESSERA_NCCL", TESSERA_FAKE_CUDA},
+      devices{"FAKE_CUDA_DEVICES", "4"};
 };
 
 } // namespace tessera::tests

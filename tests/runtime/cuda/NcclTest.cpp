@@ -1,4 +1,5 @@
-// Results of every collective, for one rank and for four; collectives in groups and in graphs.
+// Results of every collective, for one rank and for four, as threads and as processes; collectives in groups and in
+// graphs.
 
 #include "tests/runtime/cuda/NcclFixture.h"
 
@@ -33,21 +34,24 @@ Values reduced(ElementType type, ReductionKind reduction, int ranks, int64_t cou
 // Collectives
 //===----------------------------------------------------------------------===//
 
-class NcclRanks : public NcclFixture, public testing::WithParamInterface<int> {
+class NcclRanks : public NcclFixture, public testing::WithParamInterface<std::tuple<int, RanksAre>> {
 protected:
-  int ranks = GetParam();
+  int ranks = std::get<0>(GetParam());
+  RanksAre kind = std::get<1>(GetParam());
   /// Runs `body` on all ranks with every type, and expects no error.
   void withAllTypes(const std::function<void(Rank &, ElementType)> &body) {
     for (ElementType type : allTypes) {
       SCOPED_TRACE(static_cast<int>(type));
-      EXPECT_EQ(onRanks(ranks, [&](Rank &rank) { body(rank, type); }), Texts(ranks));
+      EXPECT_EQ(onRanks(ranks, [&](Rank &rank) { body(rank, type); }, kind), Texts(ranks));
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(OneAndFour, NcclRanks, testing::Values(1, 4));
+INSTANTIATE_TEST_SUITE_P(OneAndFour, NcclRanks,
+                         testing::Combine(testing::Values(1, 4),
+                                          testing::Values(RanksAre::Threads, RanksAre::Processes)));
 
 TEST_P(NcclRanks, HaveNumbers) {
-  EXPECT_EQ(onRanks(ranks, [&](Rank &rank) { EXPECT_EQ(rank.communicator.ranks(), ranks); }), Texts(ranks));
+  EXPECT_EQ(onRanks(ranks, [&](Rank &rank) { EXPECT_EQ(rank.communicator.ranks(), ranks); }, kind), Texts(ranks));
 }
 
 TEST_P(NcclRanks, AllReduce) {
