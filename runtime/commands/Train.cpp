@@ -127,9 +127,14 @@ void Training::abandonLaterCheckpoints() {
         step));
 }
 
+bool Training::isReplicaCheckDue(int64_t at) const {
+  int64_t every = options.train.checkReplicas;
+  return ranks.count() > 1 && every > 0 && at % every == 0;
+}
+
 bool Training::canStartNext() const {
   return program.runsAhead() && started < lastStep && divergence.isFinite() && !isSaveDue(started) &&
-         !isEvaluationDue(started) && !requests.stop();
+         !isEvaluationDue(started) && !isReplicaCheckDue(started) && !requests.stop();
 }
 
 int Training::takeBatch(BatchLoader &loader) {
@@ -168,7 +173,7 @@ void Training::finishStep() {
   StepReport report = readReport(program, stepEntry(), step);
   output.step(report);
   watchDivergence(report);
-  if (int64_t every = options.train.checkReplicas; ranks.count() > 1 && every > 0 && step % every == 0) {
+  if (isReplicaCheckDue(step)) {
     program.pullState();
     checkReplicas(manifest(), ranks.mesh(), ranks.world(), stateIn(program));
   }

@@ -15,6 +15,7 @@ struct RanksCpuRunner::Groups {
 };
 
 struct RanksCpuRunner::Rank {
+  std::unique_ptr<runtime::HostCommunicator> world;
   std::vector<std::unique_ptr<runtime::HostCommunicator>> along;
   std::unique_ptr<runtime::LoadedProgram> program;
   Coordinates coordinates;
@@ -37,6 +38,8 @@ LogicalResult RanksCpuRunner::load(ModuleOp scheduled) {
   for (int64_t number = 0; number < mesh.ranks(); ++number) {
     Rank &rank = *ranks.emplace_back(std::make_unique<Rank>());
     int64_t stride = mesh.ranks();
+    auto &all = groups->list.try_emplace({"world", 0}, stride).first->second;
+    rank.world = std::make_unique<tests::ThreadCommunicator>(all, number, "world");
     std::vector<runtime::HostCommunicator *> along;
     for (auto [axis, at] : llvm::zip(mesh.getAxes(), lockstep.coordinates(number))) {
       std::string name = axis.getName().str();
@@ -48,7 +51,7 @@ LogicalResult RanksCpuRunner::load(ModuleOp scheduled) {
     }
     try {
       rank.program = std::make_unique<runtime::LoadedProgram>(runtime::Payload{compiled->object, compiled->manifest});
-      rank.program->connect(along);
+      rank.program->connect(runtime::RankGroups(*rank.world, along), {});
       rank.program->start(1);
     } catch (const std::exception &error) {
       return scheduled.emitError(error.what());

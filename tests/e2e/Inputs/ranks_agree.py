@@ -2,7 +2,7 @@
 """Trains a model on one rank and on several meshes, and compares the losses of all steps; then resumes checkpoints on
 other meshes.
 
-usage: ranks_agree.py MODEL DATA STEPS
+usage: ranks_agree.py MODEL DATA STEPS [OPTION ...]   # options of tessera compile
 """
 
 import json
@@ -10,7 +10,7 @@ import math
 import subprocess
 import sys
 
-model, data, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
+model, data, steps, everywhere = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
 meshes = {
     "one rank": 1,
     "--mesh data=2": 2,
@@ -48,7 +48,7 @@ def compare(what, losses, expected):
 
 for mesh in meshes:
     options = [] if mesh == "one rank" else mesh.split()
-    run(["tessera", "compile", model, *options, "-o", program(mesh)])
+    run(["tessera", "compile", model, *everywhere, *options, "-o", program(mesh)])
 first, *others = meshes
 whole = train(first, "whole", steps)
 for mesh in others:
