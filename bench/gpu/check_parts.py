@@ -67,12 +67,21 @@ def kernels(suite):
 # trainings ------------------------------------------------------------------------------------------------------------
 
 
+def launcher(entry):
+    """Of several ranks on one GPU, which NCCL takes for hosts of their own: else it refuses them."""
+    if entry["ranks"] == 1:
+        return []
+    as_host = 'NCCL_SOCKET_IFNAME=lo NCCL_HOSTID=host-$OMPI_COMM_WORLD_RANK exec "$0" "$@"'
+    return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(entry["ranks"]), "bash", "-c", as_host]
+
+
 def train_once(suite, entry, name, **variables):
     """(how it ended, its metrics, its folder of checkpoints)"""
     base = os.path.join(suite.scratch, f"{entry['name'].replace(' ', '-')}-{name}")
     checkpoints, metrics = f"{base}-saved", f"{base}.jsonl"
-    command = [suite.program(entry), "train", *entry["data"], "--steps", str(entry["steps"]), "--metrics", metrics]
-    ended = suite.run([*command, "--checkpoint-dir", checkpoints, "--quiet"], limit=TRAINING, **variables)
+    command = [*launcher(entry), suite.program(entry), "train", *entry["data"], "--steps", str(entry["steps"])]
+    command += ["--metrics", metrics, "--checkpoint-dir", checkpoints, "--quiet"]
+    ended = suite.run(command, limit=TRAINING, **variables)
     records = compare.read_metrics(metrics) if ended.status == 0 else {}
     if os.path.exists(metrics):
         os.remove(metrics)
@@ -141,6 +150,13 @@ def train(suite):
     Four at once: each leaves most of a device idle, and none may change what another computes.
     """
     return suite.each(suite.chosen("trainings"), lambda one: train_case(suite, one), train_lines, at_once=AT_ONCE)
+
+
+def ranks(suite):
+    """The same on several ranks, which share the GPU: they compute what one rank computes, and tell nothing of speed."""
+    if not shutil.which("mpirun"):
+        raise suites.Skipped("there is no mpirun here")
+    return suite.each(suite.chosen("of_ranks"), lambda one: train_case(suite, one), train_lines)
 
 
 # sanitizer ------------------------------------------------------------------------------------------------------------

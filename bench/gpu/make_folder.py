@@ -98,12 +98,13 @@ def training_entry(training, recorded):
         "data": list(data_options(training.data)), "steps": training.steps,
         "recorded": f"recorded/{file_name(recorded.name)}.jsonl",
         "tolerances": settings.TOLERANCES[training.precision], "first_steps": settings.FIRST_STEPS,
-        "afterwards": training.afterwards, "is_saved": training.is_saved,
+        "afterwards": training.afterwards, "is_saved": training.is_saved, "ranks": training.ranks,
     }  # fmt: skip
 
 
 def add_training(training, tessera, packed):
-    program, options = os.path.join(packed, "programs", file_name(training.name)), for_gpus(training.targets)
+    program = os.path.join(packed, "programs", file_name(training.name))
+    options = [*for_gpus(training.targets), *training.options]
     compile_program(tessera, training.model, program, training.precision, options, training.settings)
 
 
@@ -158,7 +159,8 @@ def same_program(one):
 
 
 def add_programs(pool, options, folder, packed, scratch):
-    """Starts the jobs; returns what waits for the entries of the trainings and of the timed programs."""
+    """Starts the jobs; returns what waits for the entries of the trainings, of those on several ranks, and of the timed
+    programs."""
     timed = list(settings.smoke_timed() if options.smoke else settings.timed())
     compiled, arenas = {}, {}
     for one in timed:
@@ -166,7 +168,8 @@ def add_programs(pool, options, folder, packed, scratch):
             arenas[same_program(one)] = pool.start(one.name, add_timed, one, options.tessera, packed)
     others, recorded = [], {}
     trainings = list(settings.smoke_trainings() if options.smoke else settings.trainings())
-    for one in trainings:
+    of_ranks = list(settings.smoke_of_ranks() if options.smoke else settings.of_ranks())
+    for one in [*trainings, *of_ranks]:
         others.append(pool.start(one.name, add_training, one, options.tessera, packed))
         if same_run(one) not in recorded:
             recorded[same_run(one)] = one
@@ -176,6 +179,7 @@ def add_programs(pool, options, folder, packed, scratch):
         pool.results([*others, *arenas.values()])
         return (
             [training_entry(one, recorded[same_run(one)]) for one in trainings],
+            [training_entry(one, recorded[same_run(one)]) for one in of_ranks],
             [timed_entry(one, compiled[same_program(one)], arenas[same_program(one)].result()) for one in timed],
         )
 
@@ -249,11 +253,11 @@ def make(options):
             os.makedirs(os.path.join(packed, part))
         entries = add_programs(pool, options, folder, packed, scratch)
         add_kernels(pool, options, folder, started + 60 * options.minutes - PACKING)
-        trainings, timed = entries()
+        trainings, of_ranks, timed = entries()
         contents = {
             "commit": commit(), "tessera": said([options.tessera, "--version"]),
             "made": f"{datetime.datetime.now():%Y-%m-%d %H:%M:%S}", "smoke": options.smoke,
-            "trainings": trainings, "timed": timed,
+            "trainings": trainings, "of_ranks": of_ranks, "timed": timed,
         }  # fmt: skip
         contents["libraries"] = add_libraries(os.path.join(packed, contents["timed"][0]["program"]), packed)
         strip(packed)

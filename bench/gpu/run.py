@@ -14,6 +14,7 @@ Parts, the most important first:
   profile      second  each kernel of a step against the limits of the device, by our program's own clock
   ncu          second  the same as Nsight Compute times it, with what each kernel moves and occupies
   train        second  the examples against what they computed on a processor; twice, equal to the bit
+  ranks        second  some of them on 2 and 4 ranks that share the GPU, over NCCL: likewise
   bench        second  seconds a step of more batches, types and variants
   memory       third   memory against time: our plans within budgets beside what PyTorch recomputes
   peers        third   some of these beside PyTorch and, where $LLMC names a folder with train_gpt2cu, llm.c
@@ -60,7 +61,7 @@ def parse():
     parser.add_argument(
         "call", nargs="?", choices=list(suite_parts.MINUTES), help="its parts, and what earlier ones left; else all"
     )
-    parser.add_argument("--minutes", type=float, help="for this call (first 9, second 8, third 12; all 29)")
+    parser.add_argument("--minutes", type=float, help="for this call (first 9, second 10, third 12; all 31)")
     parser.add_argument("--out", default="gpu-suite-results", help="folder of results and work (gpu-suite-results)")
     parser.add_argument("--copy", metavar="DIR", help="where both result files are written too")
     parser.add_argument("--only", help="parts, with commas between; they run again")
@@ -89,10 +90,10 @@ def parse():
 
 def choose_programs(contents, text):
     """Leaves those whose names hold the text."""
-    names = [entry["name"] for entry in contents["trainings"] + contents["timed"]]
+    names = [entry["name"] for entry in contents["trainings"] + contents["of_ranks"] + contents["timed"]]
     if not any(text in name for name in names):
         sys.exit(f"gpu-suite: no program's name holds '{text}'; there are {', '.join(names)}")
-    for kind in ("trainings", "timed"):
+    for kind in ("trainings", "of_ranks", "timed"):
         contents[kind] = [entry for entry in contents[kind] if text in entry["name"]]
 
 
@@ -113,7 +114,8 @@ class Runner:
         self.out, self.started = os.path.abspath(options.out), time.monotonic()
         self.end = self.started + 60 * options.minutes
         self.work, self.results = os.path.join(self.out, "work"), os.path.join(self.out, "parts")
-        self.date, self.device, self.environment = datetime.date.today().isoformat(), {}, {}
+        self.date, self.device = datetime.date.today().isoformat(), {}
+        self.environment = {"TESSERA_CACHE_DIR": os.path.join(self.work, "cache")}  # of algorithms
         self.calls = []
 
     def identity(self):

@@ -41,6 +41,8 @@ class Training:
     steps: int = 20
     afterwards: tuple = ()  # commands that read its checkpoint, each with its options
     is_saved: bool = True  # whether it is one of those that are saved and resumed
+    options: tuple = ()  # of `compile`
+    ranks: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +95,24 @@ def trainings():
     for name, model, settings, data, _ in examples[1:3]:
         for precision in ("f32", "bf16"):
             yield Training(f"{name} {precision} PTX", model, settings, data, precision, PTX, is_saved=False)
+
+
+def of_ranks():
+    """Some of the trainings on several ranks, in the order of importance."""
+    alone = {one.name: one for one in trainings()}
+    for name, ranks, options in (
+        ("byte-gpt f32", 2, "--mesh data=2"),
+        ("byte-gpt bf16", 4, "--mesh data=2,tensor=2 --shard head=tensor,ff=tensor"),
+        ("gpt2 f32", 4, "--mesh data=2,tensor=2 --shard head=tensor,ff=tensor --zero 1"),
+        ("gpt2 bf16", 2, "--mesh data=2 --zero 3"),
+        ("digits f32", 4, "--mesh data=4"),
+        ("byte-gpt f32", 2, "--mesh tensor=2 --shard seq=tensor"),
+        ("gpt2-124m bf16", 2, "--mesh tensor=2 --shard head=tensor,ff=tensor"),
+    ):
+        one, words = alone[name], tuple(options.split())
+        yield dataclasses.replace(
+            one, name=f"{name} {options}", targets=TIMED_GPU, options=words, ranks=ranks, afterwards=(), is_saved=False
+        )
 
 
 def gpt2(rows, precision, words=None, **others):
@@ -153,6 +173,11 @@ def smoke_trainings():
             f"digits {precision}", "examples/02-digits.tsr", small, ("digits.csv",), precision, ("sm_90a",), steps=7,
             afterwards=EVALUATE,
         )  # fmt: skip
+
+
+def smoke_of_ranks():
+    one = next(iter(smoke_trainings()))
+    yield dataclasses.replace(one, name=f"{one.name} --mesh data=2", options=("--mesh", "data=2"), ranks=2)
 
 
 def smoke_timed():

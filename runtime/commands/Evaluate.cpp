@@ -14,10 +14,8 @@ ExitStatus runEvaluate(LoadedProgram &program, const Options &options, RunRanks 
   {
     RunRanks::LongWork start(ranks);
     DataFiles files({}, {});
-    ranks.together("the start", [&] {
-      files = DataFiles(manifest.data, options.data, Split::Val);
-      program.start(options.threads, options.bind);
-    });
+    ranks.together("the start", [&] { files = DataFiles(manifest.data, options.data, Split::Val); });
+    program.start(options.threads, options.bind);
     ranks.together("the weights", [&] { loaded = loadParameters(program, options, ranks.world()); });
     ranks.together("the data", [&] {
       continueRowOrder(files, manifest, loaded);

@@ -196,8 +196,8 @@ ExitStatus runGenerate(LoadedProgram &program, const Options &options, RunRanks 
       text.emplace(options.generate.tokenizer, isBytes);
       text->checkVocabulary(options.generate.tokenizer, known);
       tokens = readPrompt(options, *text, known);
-      program.start(options.threads, options.bind);
     });
+    program.start(options.threads, options.bind);
     ranks.together("the weights", [&] { loadParameters(program, options, ranks.world()); });
   }
   int64_t vocabulary = result->axes[2].size;

@@ -266,10 +266,8 @@ std::string Prediction::begin(RunRanks &ranks) {
   std::string loaded;
   // Before anything is computed: a path that cannot be written is refused at the start.
   ranks.onFirst("the file of predictions", [&] { file = openPredictionFile(format, path, tensors, data.rows()); });
-  ranks.together("the start", [&] {
-    sayDataNotes(data.dataSet());
-    program.start(options.threads, options.bind);
-  });
+  ranks.together("the start", [&] { sayDataNotes(data.dataSet()); });
+  program.start(options.threads, options.bind);
   ranks.together("the weights", [&] { loaded = loadParameters(program, options, ranks.world()); });
   ranks.onFirst("the files in use", [&] {
     files.addWeights(loaded);

@@ -46,8 +46,8 @@ Training::Training(LoadedProgram &program, const Options &options, RunRanks &ran
     findLength();
     requests.setMinutes(settings.real("save.minutes", 0));
     set = openDataSet(manifest(), stepEntry(), files, Split::Train, program.positions());
-    this->program.start(options.threads, options.bind);
   });
+  this->program.start(options.threads, options.bind);
   ranks.requireSameData(files, set, Split::Train, manifest());
   ranks.together("the beginning of the run", [&] {
     openFolder();

@@ -48,8 +48,8 @@ static GemmSpec withoutGelu(const GemmSpec &d) {
   return plain;
 }
 
-Contractions::Contractions(const Manifest &manifest, ChoiceRecords records)
-    : manifest(manifest), records(std::move(records)), isReplaced(manifest.gemms.size()) {
+Contractions::Contractions(const Manifest &manifest, ChoiceRecords records, RankGroups ranks)
+    : manifest(manifest), records(std::move(records)), ranks(std::move(ranks)), isReplaced(manifest.gemms.size()) {
   for (const GemmSpec &gemm : manifest.gemms) gemms.emplace_back(gemm, manifest.arena.workspaceBytes);
 }
 
@@ -88,10 +88,24 @@ static void runFirst(CublasGemm &gemm, const GemmAddresses &operands, DevicePoin
 
 void Contractions::prepare(const std::vector<ContractionCall> &calls, const std::string &device,
                            DevicePointer workspace, Stream stream) {
-  replaceEpilogues(calls, workspace, stream);
+  GemmSearch search(records, device);
   GemmUses uses;
-  for (const ContractionCall &call : calls) uses.emplace(call.gemm, gemms[call.gemm].alignmentOf(operandsOf(call)));
-  if (!uses.empty()) GemmSearch(records, device).chooseFor(gemms, uses, workspace, stream);
+  ranks.together("algorithms of contractions", [&] {
+    replaceEpilogues(calls, workspace, stream);
+    for (const ContractionCall &call : calls) uses.emplace(call.gemm, gemms[call.gemm].alignmentOf(operandsOf(call)));
+    if (ranks.isFirst()) search.chooseFor(gemms, uses, workspace, stream);
+  });
+  if (ranks.isSeveral()) search.takeFromFirst(gemms, uses, *ranks.world());
+  ranks.together("the first run of each contraction", [&] {
+    runOnce(calls, std::move(uses), workspace, stream);
+    const Driver &driver = Driver::get();
+    driver.check(driver.streamSynchronize(stream), "the first run of each contraction failed on " + device);
+  });
+  sayWhatIsReplaced();
+}
+
+void Contractions::runOnce(const std::vector<ContractionCall> &calls, GemmUses uses, DevicePointer workspace,
+                           Stream stream) {
   for (const ContractionCall &call : calls) {
     CublasGemm &gemm = gemms[call.gemm];
     GemmAddresses operands = operandsOf(call);
@@ -99,7 +113,6 @@ void Contractions::prepare(const std::vector<ContractionCall> &calls, const std:
     // The arena contains zeros, and so do the results.
     if (uses.erase({call.gemm, gemm.alignmentOf(operands)})) runFirst(gemm, operands, workspace, stream);
   }
-  sayWhatIsReplaced();
 }
 
 GemmAddresses Contractions::operandsOf(const ContractionCall &call) const {

@@ -11,6 +11,7 @@
 
 #include "runtime/cuda/CublasGemm.h"
 #include "runtime/cuda/GemmSearch.h"
+#include "runtime/machine/RankGroups.h"
 #include "runtime/program/Manifest.h"
 #include "runtime/program/Profile.h"
 
@@ -34,12 +35,13 @@ std::vector<ContractionCall> listContractionCalls(const Manifest &manifest, void
 
 class Contractions {
 public:
-  /// `records`: the files of algorithms. Throws an Error that names a contraction which cuBLASLt rejects.
-  Contractions(const Manifest &manifest, ChoiceRecords records);
+  /// `records`: the files of algorithms; `ranks`: those that take the same ones. Throws an Error that names a
+  /// contraction which cuBLASLt rejects.
+  Contractions(const Manifest &manifest, ChoiceRecords records, RankGroups ranks = {});
 
   /// Finds the fastest algorithm for each contraction, and runs it once: while a stream records, cuBLASLt must neither
   /// be asked for algorithms nor load their code. Prints which contractions are completed by kernels. `device`: its
-  /// name. The arena must contain zeros.
+  /// name. The arena must contain zeros. A collective of several ranks.
   void prepare(const std::vector<ContractionCall> &calls, const std::string &device, DevicePointer workspace,
                Stream stream);
 
@@ -57,10 +59,13 @@ public:
 private:
   /// Finds out which epilogues cuBLASLt lacks.
   void replaceEpilogues(const std::vector<ContractionCall> &calls, DevicePointer workspace, Stream stream);
+  /// Runs each contraction once, with the first call of each use.
+  void runOnce(const std::vector<ContractionCall> &calls, GemmUses uses, DevicePointer workspace, Stream stream);
   void sayWhatIsReplaced() const;
 
   const Manifest &manifest;
   ChoiceRecords records;
+  RankGroups ranks;
   std::vector<CublasGemm> gemms; ///< by number in the manifest
   std::vector<bool> isReplaced;  ///< whether a kernel computes the epilogue, by the same number
 };

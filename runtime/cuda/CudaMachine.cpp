@@ -46,6 +46,8 @@ public:
   CudaMachine(const Manifest &manifest, const MachineOptions &options);
   ~CudaMachine() override;
 
+  /// Connects the ranks and allocates the arena. A collective of several ranks.
+  void begin();
   std::string describe() const override { return device.name(); }
   char *at(int64_t offset) const override { return mirror.at(offset); }
   void push(int64_t offset, int64_t bytes) override;
@@ -89,6 +91,7 @@ private:
   };
 
   void fillTable();
+  void loadKernels(void *library);
   void allocateArena();
   DevicePointer workspace() const { return arena + static_cast<DevicePointer>(manifest.arena.workspaceOffset); }
   void pinValues();
@@ -121,6 +124,7 @@ private:
 
   const Driver &driver = Driver::get();
   const Manifest &manifest;
+  RankGroups ranks;
   Device device;
   Stream stream = nullptr;
   DevicePointer arena = 0;
@@ -142,15 +146,18 @@ private:
 //===----------------------------------------------------------------------===//
 
 CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
-    : manifest(manifest), device(options.place, options.advice), mirror(manifest.arena.bytes) {
+    : manifest(manifest), ranks(options.ranks), device(options.place, options.advice), mirror(manifest.arena.bytes) {
   switches = {isSet("TESSERA_CUDA_EAGER"), isSet("TESSERA_CUDA_IN_ORDER")};
   driver.check(driver.streamCreate(&stream, streamNonBlocking), "cannot create a stream");
-  // Before it is known how much memory is free: NCCL's buffers take some.
-  if (!manifest.target.ranks.mesh.empty()) exchanges.emplace(manifest.target.ranks, options.ranks);
-  allocateArena();
   pinValues();
-  contractions.emplace(manifest, ChoiceRecords{options.gemmChoices, options.sharedGemmChoices, options.ranks.world()});
+  contractions.emplace(manifest, ChoiceRecords{options.gemmChoices, options.sharedGemmChoices}, ranks);
   fillTable();
+}
+
+/// NCCL's buffers take memory, so the ranks are connected first.
+void CudaMachine::begin() {
+  if (!manifest.target.ranks.mesh.empty()) exchanges.emplace(manifest.target.ranks, ranks);
+  ranks.together("memory of the GPU", [&] { allocateArena(); });
 }
 
 void CudaMachine::fillTable() {
@@ -229,6 +236,11 @@ CudaMachine::~CudaMachine() {
 //===----------------------------------------------------------------------===//
 
 void CudaMachine::load(void *library) {
+  ranks.together("kernels", [&] { loadKernels(library); });
+  contractions->prepare(listContractionCalls(manifest, library, arena), device.name(), workspace(), stream);
+}
+
+void CudaMachine::loadKernels(void *library) {
   std::vector<Function> &functions = code.functions;
   functions.assign(manifest.kernels.size(), nullptr);
   auto *images = static_cast<const TsrImage *>(dlsym(library, TSR_SYMBOL_IMAGES));
@@ -247,8 +259,6 @@ void CudaMachine::load(void *library) {
     fail("the program has code for {}, and this GPU ({}) is sm_{}{}; compile it with --target=cuda:sm_{}{}",
          fmt::join(manifest.target.architectures, ", "), device.name(), device.major(), device.minor(), device.major(),
          device.minor());
-  contractions->prepare(listContractionCalls(manifest, library, arena), device.name(), workspace(), stream);
-  synchronize("the first run of each contraction failed on " + device.name());
 }
 
 template <typename Accesses, typename Work>
@@ -457,7 +467,10 @@ void CudaMachine::pull(int64_t offset, int64_t bytes) {
 } // namespace
 
 std::unique_ptr<Machine> makeCudaMachine(const Manifest &manifest, const MachineOptions &options) {
-  return std::make_unique<CudaMachine>(manifest, options);
+  std::unique_ptr<CudaMachine> machine;
+  options.ranks.together("the GPU", [&] { machine = std::make_unique<CudaMachine>(manifest, options); });
+  machine->begin();
+  return machine;
 }
 
 } // namespace tessera::runtime

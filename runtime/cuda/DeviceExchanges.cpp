@@ -12,14 +12,23 @@ static constexpr ElementType byte = ElementType::U8;
 /// An access of each exchange beside its own: it orders them. No arena begins there.
 static constexpr MemoryAccess order{0, 1, true};
 
-/// A collective: the communicator of the ranks along an axis.
-static std::unique_ptr<Communicator> connect(HostCommunicator &group) {
+/// A collective of all ranks: the communicator of those along an axis.
+static std::unique_ptr<Communicator> connect(const RankGroups &groups, HostCommunicator &group) {
   UniqueId id{};
-  if (group.rank() == 0) id = Communicator::makeId();
   std::string what = fmt::format("the connection of the GPUs along '{}'", group.name());
+  groups.together(what, [&] {
+    if (group.rank() == 0) id = Communicator::makeId();
+  });
   group.broadcast(what, &id, sizeof id, 0);
   std::unique_ptr<Communicator> communicator;
-  group.announce(what, [&] { communicator = std::make_unique<Communicator>(group.rank(), group.size(), id); });
+  auto work = [&] {
+    try {
+      communicator = std::make_unique<Communicator>(group.rank(), group.size(), id);
+    } catch (const Error &error) { // such as two ranks with one GPU
+      fail("{}: {}", what, error.what());
+    }
+  };
+  groups.together(what, [&] { group.announce(what, work); });
   return communicator;
 }
 
@@ -29,7 +38,7 @@ DeviceExchanges::DeviceExchanges(const RanksSpec &ranks, const RankGroups &group
   for (const MeshAxisSpec &axis : ranks.mesh)
     for (const ExchangeSpec &exchange : ranks.exchanges)
       if (exchange.along == axis.name && !communicators.count(axis.name))
-        communicators[axis.name] = connect(groups.along(axis.name));
+        communicators[axis.name] = connect(groups, groups.along(axis.name));
 }
 
 Communicator &DeviceExchanges::along(const ExchangeSpec &exchange) { return *communicators.at(exchange.along); }

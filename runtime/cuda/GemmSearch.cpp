@@ -248,13 +248,12 @@ static std::string broadcast(HostCommunicator &ranks, std::string text) {
   return text;
 }
 
-/// What the first rank has not chosen is the library's first suggestion, on all ranks.
-void GemmSearch::takeFromFirst(std::vector<CublasGemm> &gemms, const GemmUses &uses) const {
+void GemmSearch::takeFromFirst(std::vector<CublasGemm> &gemms, const GemmUses &uses, HostCommunicator &ranks) const {
   Json own = Algorithms();
   for (const auto &[number, alignment] : uses)
     if (std::optional<MatmulAlgorithm> algorithm = gemms[number].chosen(alignment))
       own[keyOf(gemms[number], alignment)] = toText(*algorithm);
-  auto known = Json::parse(broadcast(*records.ranks, own.dump())).get<Algorithms>();
+  auto known = Json::parse(broadcast(ranks, own.dump())).get<Algorithms>();
   for (const auto &use : uses) {
     gemms[use.first].forget(use.second);
     choose(gemms, use, known);
@@ -263,13 +262,7 @@ void GemmSearch::takeFromFirst(std::vector<CublasGemm> &gemms, const GemmUses &u
 
 int GemmSearch::chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace,
                           Stream stream) {
-  bool isFirst = !records.ranks || records.ranks->rank() == 0;
-  int missing = isFirst && !records.program.empty() ? search(gemms, uses, workspace, stream) : 0;
-  if (records.ranks && records.ranks->size() > 1) takeFromFirst(gemms, uses);
-  return missing;
-}
-
-int GemmSearch::search(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream) {
+  if (records.program.empty()) return 0;
   Algorithms known = recorded(gemms, uses), found;
   GemmUses missing;
   for (const auto &use : uses)

@@ -24,11 +24,10 @@ namespace tessera::runtime::cuda {
 /// Contractions of a program, with the alignment of their operands.
 using GemmUses = std::set<std::pair<size_t, GemmAlignment>>;
 
-/// Where choices are recorded, and who shares them.
+/// Where choices are recorded.
 struct ChoiceRecords {
-  std::string program;               ///< the program's file; empty: nothing is searched
-  std::string shared = {};           ///< the file of all programs; empty, or cannot be written: none
-  HostCommunicator *ranks = nullptr; ///< all ranks of the run; null: this one
+  std::string program;     ///< the program's file; empty: nothing is searched
+  std::string shared = {}; ///< the file of all programs; empty, or cannot be written: none
 };
 
 class GemmSearch {
@@ -39,8 +38,11 @@ public:
   /// Chooses an algorithm for each use: the recorded one, else the fastest, measured on `stream` with memory of its
   /// own and recorded. If time or memory for that run out, the earlier choice is recorded, or else cuBLASLt's first
   /// suggestion. If the program's file cannot be written, nothing is measured, and choices stay as they are. Returns
-  /// the number of uses without a record. With several ranks a collective: what the first one has chosen is chosen.
+  /// the number of uses without a record.
   int chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream);
+
+  /// A collective: all ranks choose what the first one has chosen, and else the library's first suggestion.
+  void takeFromFirst(std::vector<CublasGemm> &gemms, const GemmUses &uses, HostCommunicator &ranks) const;
 
 private:
   using Algorithms = std::map<std::string, std::string>; ///< in hexadecimal, by key
@@ -49,10 +51,7 @@ private:
   /// What the program's file records, and what the shared one does of these uses.
   Algorithms recorded(const std::vector<CublasGemm> &gemms, const GemmUses &uses) const;
   bool write(const Algorithms &algorithms) const;
-  int search(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream);
   bool choose(std::vector<CublasGemm> &gemms, const GemmUses::value_type &use, const Algorithms &known) const;
-  /// A collective of the ranks.
-  void takeFromFirst(std::vector<CublasGemm> &gemms, const GemmUses &uses) const;
 
   ChoiceRecords records;
   std::string platform;

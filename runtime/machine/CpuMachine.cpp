@@ -191,7 +191,9 @@ void CpuMachine::startProfile(Profile &profile) {
 }
 
 std::unique_ptr<Machine> makeCpuMachine(const Manifest &manifest, const MachineOptions &options) {
-  return std::make_unique<CpuMachine>(manifest, options);
+  std::unique_ptr<Machine> machine;
+  options.ranks.together("memory and threads", [&] { machine = std::make_unique<CpuMachine>(manifest, options); });
+  return machine;
 }
 
 } // namespace tessera::runtime

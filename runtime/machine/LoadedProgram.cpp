@@ -53,7 +53,7 @@ int LoadedProgram::threadCount(int wanted) const {
 }
 
 void LoadedProgram::start(int threads, bool bind) {
-  mapCode();
+  ranks.together("the program's code", [&] { mapCode(); });
   MachineOptions options{threadCount(threads), bind, memoryAdvice, memoryShare, ranks, place, "", ""};
   std::error_code error;
   if (std::filesystem::path own = std::filesystem::canonical(file, error); !file.empty() && !error)

@@ -41,7 +41,8 @@ public:
   void limitMemory(AvailableMemory share) { memoryShare = std::move(share); }
 
   /// Maps the code and allocates the arena. On a CPU it starts `threads` threads (0: as many as the program was
-  /// compiled for, or as there are cores), each pinned to a core if `bind`.
+  /// compiled for, or as there are cores), each pinned to a core if `bind`. A collective of several ranks: if it throws
+  /// on one, it throws a RankError on all.
   void start(int threads, bool bind = false);
 
   /// The number of threads that start(wanted) would use.

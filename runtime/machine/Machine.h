@@ -31,7 +31,7 @@ public:
   virtual void push(int64_t offset, int64_t bytes) {}
   virtual void pull(int64_t offset, int64_t bytes) {}
 
-  /// Finds the kernels in the program's code.
+  /// Finds the kernels in the program's code. A collective of several ranks.
   virtual void load(void *library) = 0;
 
   /// Runs an entry function: reads the inputs from the host, makes the outputs visible to it. Throws an Error on
@@ -76,7 +76,8 @@ struct MachineOptions {
   std::string gemmChoices, sharedGemmChoices;
 };
 
-/// Allocates the arena of a program and starts the machine.
+/// Allocates the arena of a program and starts the machine. A collective of several ranks: if it throws on one, it
+/// throws a RankError on all.
 std::unique_ptr<Machine> makeCpuMachine(const Manifest &manifest, const MachineOptions &options);
 std::unique_ptr<Machine> makeCudaMachine(const Manifest &manifest, const MachineOptions &options);
 

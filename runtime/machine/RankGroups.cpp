@@ -3,6 +3,7 @@
 #include "runtime/machine/RankGroups.h"
 
 #include "runtime/base/Error.h"
+#include "runtime/ranks/Agreement.h"
 
 #include <algorithm>
 
@@ -13,6 +14,11 @@ HostCommunicator &RankGroups::along(const std::string &axis) const {
   auto group = std::find_if(groups.begin(), groups.end(), isIts);
   if (group == groups.end()) fail("the program is for several ranks: nothing connects them along '{}'", axis);
   return **group;
+}
+
+void RankGroups::together(std::string_view what, const std::function<void()> &body) const {
+  if (!isSeveral()) return body();
+  Agreement(*all).together(what, body);
 }
 
 void RankGroups::require(const RanksSpec &ranks) const {

@@ -24,6 +24,14 @@ public:
   /// The ranks along an axis of the mesh. Throws an Error if nothing connects them.
   HostCommunicator &along(const std::string &axis) const;
 
+  bool isSeveral() const { return all && all->size() > 1; }
+  /// Whether this is the first rank, or the only one.
+  bool isFirst() const { return !all || all->rank() == 0; }
+
+  /// A collective of all ranks: runs `body` on each, and throws a RankError on all if it throws on one. Alone it throws
+  /// what `body` does. `body` must not call collectives after what may fail on one rank.
+  void together(std::string_view what, const std::function<void()> &body) const;
+
   /// Throws an Error unless there are as many ranks along each axis of a program's mesh as it is for.
   void require(const RanksSpec &ranks) const;
 
