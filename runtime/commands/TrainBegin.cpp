@@ -247,11 +247,14 @@ void Training::openOutputs() {
   set.addHeld(held);
   if (evaluation.over) evaluation.over->data().addHeld(held);
   output.ledger.setHeld(totalOf(held));
+  // All ranks time their calls if the first one writes a profile: so they run their steps in the same way.
+  bool wantsProfile = !options.train.profile.empty() || options.train.profileTable;
+  if (ranks.asOnFirst("the profile", wantsProfile)) output.profile = &program.startProfile();
   ranks.onFirst("what the run writes", [&] {
     warnOfData();
     refuseFilesInUse();
-    if (!options.train.profile.empty()) output.openProfile(options.train.profile, program);
-    if (options.train.profileTable) output.openProfileTable(program);
+    if (!options.train.profile.empty()) output.openProfile(options.train.profile);
+    output.hasProfileTable = options.train.profileTable;
     // Last: a run that fails before leaves the file as it is.
     output.records.open(options.train.metrics, options.train.tensorboard, step, info.evaluated);
   });

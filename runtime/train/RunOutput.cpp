@@ -6,15 +6,9 @@
 
 namespace tessera::runtime {
 
-void RunOutput::openProfile(const std::string &path, LoadedProgram &program) {
+void RunOutput::openProfile(const std::string &path) {
   profileFile.open(path);
   hasProfileFile = true;
-  profile = &program.startProfile();
-}
-
-void RunOutput::openProfileTable(LoadedProgram &program) {
-  hasProfileTable = true;
-  if (!profile) profile = &program.startProfile();
 }
 
 bool RunOutput::showProfileTable(LoadedProgram &program) {

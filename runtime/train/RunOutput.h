@@ -20,6 +20,7 @@ public:
   RunRecord records;
   std::vector<std::string> differences; ///< from the run that this one resumes
   Profile *profile = nullptr;           ///< null: off
+  bool hasProfileTable = false;         ///< whether the profile is shown at the end
   Ledger ledger;
   RateWatch rates;
 
@@ -28,9 +29,7 @@ public:
   const char *unitName() const { return unit; }
   double perStep() const { return unitsPerStep; }
 
-  void openProfile(const std::string &path, LoadedProgram &program);
-  /// Profiles, to show a table at the end.
-  void openProfileTable(LoadedProgram &program);
+  void openProfile(const std::string &path);
   /// Writes what is left at the end of a run: records, the profile and its table. False if something could not be
   /// written, which is said.
   bool finish(LoadedProgram &program);
@@ -47,7 +46,7 @@ private:
   double secondsSinceStart() const { return std::chrono::duration<double>(Clock::now() - begun).count(); }
 
   ProfileFile profileFile;
-  bool hasProfileFile = false, hasProfileTable = false;
+  bool hasProfileFile = false;
   const char *unit = "samples";
   double unitsPerStep = 0;
   Clock::time_point begun = Clock::now();
