@@ -216,19 +216,22 @@ GemmSearch::Algorithms GemmSearch::recorded(const std::vector<CublasGemm> &gemms
   return known;
 }
 
-bool GemmSearch::write(const Algorithms &algorithms) const {
-  bool isWritten = writeFile(
-      records.program, "algorithms of cuBLASLt that were fastest for the program beside this file; it may be deleted",
-      algorithms);
-  if (!isWritten || records.shared.empty()) return isWritten;
-  Algorithms all = readFile(records.shared); // another program's choices have precedence
+/// Adds to the file of all programs what it lacks: what is there has precedence.
+static bool addToShared(const std::string &file, const std::map<std::string, std::string> &algorithms) {
+  std::map<std::string, std::string> all = readFile(file);
   size_t before = all.size();
   all.insert(algorithms.begin(), algorithms.end());
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(records.shared).parent_path(), ignored);
-  if (all.size() > before)
-    writeFile(records.shared, "algorithms of cuBLASLt that were fastest; it may be deleted", all);
-  return true;
+  std::error_code ignored; // then the file cannot be written
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+  return all.size() == before || writeFile(file, "algorithms of cuBLASLt that were fastest; it may be deleted", all);
+}
+
+bool GemmSearch::write(const Algorithms &algorithms) const {
+  constexpr const char *about =
+      "algorithms of cuBLASLt that were fastest for the program beside this file; it may be deleted";
+  if (!records.program.empty() && !writeFile(records.program, about, algorithms)) return false;
+  bool isShared = !records.shared.empty() && addToShared(records.shared, algorithms);
+  return isShared || !records.program.empty();
 }
 
 bool GemmSearch::choose(std::vector<CublasGemm> &gemms, const GemmUses::value_type &use,
@@ -262,12 +265,12 @@ void GemmSearch::takeFromFirst(std::vector<CublasGemm> &gemms, const GemmUses &u
 
 int GemmSearch::chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace,
                           Stream stream) {
-  if (records.program.empty()) return 0;
+  if (records.program.empty() && records.shared.empty()) return 0;
   Algorithms known = recorded(gemms, uses), found;
   GemmUses missing;
   for (const auto &use : uses)
     if (!choose(gemms, use, known)) missing.insert(use);
-  if (missing.empty() && known == readFile(records.program)) return 0;
+  if (missing.empty() && (records.program.empty() || known == readFile(records.program))) return 0;
   // A choice that cannot be recorded might differ next time, and with it the bits of the results.
   if (!write(known) || missing.empty()) return 0;
   Clock::time_point start = Clock::now();

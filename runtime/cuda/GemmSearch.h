@@ -26,8 +26,8 @@ using GemmUses = std::set<std::pair<size_t, GemmAlignment>>;
 
 /// Where choices are recorded.
 struct ChoiceRecords {
-  std::string program;     ///< the program's file; empty: nothing is searched
-  std::string shared = {}; ///< the file of all programs; empty, or cannot be written: none
+  std::string program;     ///< the program's file; empty: it has none
+  std::string shared = {}; ///< the file of all programs; empty: there is none
 };
 
 class GemmSearch {
@@ -37,7 +37,8 @@ public:
 
   /// Chooses an algorithm for each use: the recorded one, else the fastest, measured on `stream` with memory of its
   /// own and recorded. If time or memory for that run out, the earlier choice is recorded, or else cuBLASLt's first
-  /// suggestion. If the program's file cannot be written, nothing is measured, and choices stay as they are. Returns
+  /// suggestion. If the program's file cannot be written, or it has none and the shared one
+  /// cannot, nothing is measured, and choices stay as they are. Returns
   /// the number of uses without a record.
   int chooseFor(std::vector<CublasGemm> &gemms, const GemmUses &uses, DevicePointer workspace, Stream stream);
 

@@ -72,7 +72,7 @@ struct MachineOptions {
   std::optional<AvailableMemory> memory; ///< of this process; none: what is available
   RankGroups ranks;
   LocalPlace place;
-  // Of a GPU: the files that record the fastest algorithms, of this program (empty: no search) and of all programs.
+  // Of a GPU: the files that record the fastest algorithms, of this program and of all programs; empty: none.
   std::string gemmChoices, sharedGemmChoices;
 };
 

@@ -307,6 +307,33 @@ TEST_P(CublasGemmEpilogues, HaveTheirOwnSearch) {
   for (const GemmSpec &d : kinds) EXPECT_EQ(search(d), 0);
 }
 
+/// What one program has measured another one takes, wherever its operands are, and records as its own.
+TEST_P(CublasGemmEpilogues, ShareChoices) {
+  TemporaryFolder folder;
+  std::string shared = folder / "cache/gemms.json";
+  GemmSpec d = describe(GetParam(), GemmEpilogue::None, false, false);
+  auto search = [&](const std::string &program, DevicePointer offset) {
+    std::vector<CublasGemm> products;
+    products.emplace_back(d, bytesEach);
+    GemmAddresses moved = at;
+    moved.a += offset, moved.b += offset;
+    GemmUses uses = {{0, products[0].alignmentOf(moved)}};
+    int searched = GemmSearch({program, shared}, "GPU").chooseFor(products, uses, workspace, stream);
+    EXPECT_TRUE(products[0].chosen(uses.begin()->second));
+    return searched;
+  };
+  std::string first = folder / "first.json", second = folder / "second.json";
+  EXPECT_EQ(search(first, 0), 1);
+  EXPECT_EQ(search(second, 16), 0);
+  EXPECT_TRUE(std::filesystem::exists(second));
+  EXPECT_EQ(search("", 32), 0) << "a program without a file";
+  EXPECT_EQ(search(second, 8), 1) << "another alignment";
+  std::filesystem::remove_all(folder / "cache");
+  EXPECT_EQ(search(second, 8), 0) << "its own file has it";
+  EXPECT_EQ(search("", 32), 1);
+  EXPECT_EQ(search("", 32), 0) << "the shared file alone has it";
+}
+
 /// Sets what the fake library refuses.
 struct Refusal {
   explicit Refusal(const char *what) { setenv("FAKE_CUDA_NO_GELU", what, 1); }
