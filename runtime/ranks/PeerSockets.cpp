@@ -26,6 +26,10 @@
 
 namespace tessera::runtime {
 
+bool areOnOneHost(const PeerCard &rank, const PeerCard &other) {
+  return strncmp(rank.network, other.network, sizeof(rank.network)) == 0;
+}
+
 namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
@@ -92,7 +96,7 @@ PeerCard ownCard(int port) {
 /// Where rank `other` may be reached from here, the likeliest first.
 std::vector<std::string> addressesOf(const PeerCard &other, const PeerCard &own) {
   std::vector<std::string> addresses;
-  if (strncmp(other.network, own.network, sizeof(own.network)) == 0) addresses = {"127.0.0.1", "::1"};
+  if (areOnOneHost(other, own)) addresses = {"127.0.0.1", "::1"};
   for (const auto &address : other.addresses)
     if (address[0]) addresses.push_back(address);
   return addresses;

@@ -56,6 +56,9 @@ private:
 /// A collective: the same for ranks that are connected in another way.
 std::vector<PeerSocket> connectToAll(HostCommunicator &world, std::chrono::milliseconds limit);
 
+/// Whether two ranks reach each other over the loopback device.
+bool areOnOneHost(const PeerCard &rank, const PeerCard &other);
+
 /// Puts an address before all others of a card, where the others look first.
 void preferAddress(PeerCard &card, const std::string &address);
 
