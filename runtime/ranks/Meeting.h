@@ -1,8 +1,8 @@
 //===- Meeting.h - how ranks meet that nothing connects yet ---------------===//
 //
 // Rank 0 waits at a port that all know. Each other rank tells it who it is and where it listens; when all have come,
-// rank 0 tells all of them where all listen, and a secret of this run. Strangers and ranks of another run are sent away,
-// and the start goes on without them.
+// rank 0 tells all of them where all listen, and a secret of this run. Strangers and ranks of another run are sent
+// away, and the start goes on without them.
 //
 // Nothing is encrypted: who reads the network learns the secret.
 //

@@ -1,8 +1,8 @@
 //===- Tcp.cpp - ranks over TCP -------------------------------------------===//
 //
 // A message is a header and its bytes. All groups share the connection of two ranks: both call their collectives in the
-// same order, so messages need no other mark. Whatever a collective sends and receives is on its way at once, and a rank
-// sleeps in poll when none of it moves: exchanges of any size cannot block each other.
+// same order, so messages need no other mark. Whatever a collective sends and receives is on its way at once, and a
+// rank sleeps in poll when none of it moves: exchanges of any size cannot block each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@ namespace {
 /// Of all blocks together. Those of an all-to-all or all-gather are sent to all ranks at once, without rounds.
 constexpr size_t smallBytes = 32 << 10;
 
-/// Of a connection on this host: what is on its way stays in the processor's cache, which moves large messages about 15 %
-/// faster. Over a network the system finds the size.
+/// Of a connection on this host: what is on its way stays in the processor's cache, which moves large messages about
+/// 15 % faster. Over a network the system finds the size.
 constexpr int localBufferBytes = 256 << 10;
 
 /// In which the watchdog of this rank names a rank that is lost, and ends the process.

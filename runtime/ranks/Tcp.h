@@ -1,7 +1,7 @@
 //===- Tcp.h - ranks over TCP ---------------------------------------------===//
 //
-// Needs no library: ranks that torchrun or srun started find each other (`Meeting.h`), and each has a connection to each
-// other one, which all groups share.
+// Needs no library: ranks that torchrun or srun started find each other (`Meeting.h`), and each has a connection to
+// each other one, which all groups share.
 //
 //===----------------------------------------------------------------------===//
 

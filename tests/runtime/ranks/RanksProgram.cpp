@@ -1,5 +1,5 @@
-// What tests run on several ranks: `ranks-program MODE ARGUMENT...`. A rank that finds something wrong says it on standard
-// error and exits with status 1.
+// What tests run on several ranks: `ranks-program MODE ARGUMENT...`. A rank that finds something wrong says it on
+// standard error and exits with status 1.
 
 #include "runtime/machine/StepAllocator.h"
 #include "runtime/ranks/Agreement.h"
