@@ -50,6 +50,8 @@ if has_nvrtc():
 
 config.substitutions.append(("%source", config.tessera_source))
 config.substitutions.append(("%mpirun", "timeout -k 5 60 mpirun --allow-run-as-root --oversubscribe"))
+torchrun = os.path.join(config.tessera_source, "tests", "runtime", "ranks", "torchrun.sh")
+config.substitutions.append(("%torchrun", f"timeout -k 5 60 {torchrun}"))
 fake_cuda = os.path.join(config.tessera_build, "tests", "fake-cuda")
 config.substitutions.append(
     (

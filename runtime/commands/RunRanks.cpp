@@ -28,8 +28,10 @@ static void requireRanks(const Mesh &mesh, const RankLaunch &launch) {
     failUsage("{}: this program is for one rank; start it alone, or compile it for these, as with --mesh data={}",
               launch.describe(), launch.size);
   std::string instead = launch.size == 1 ? "without --mesh, for one rank" : fmt::format("for {}", launch.size);
-  failUsage("{}: this program is for the {} ranks of the mesh {}; start it with mpirun -n {}, or compile it {}",
-            launch.describe(), mesh.size(), mesh.text(), mesh.size(), instead);
+  bool isByMpirun = launch.launcher == RankLauncher::None || launch.launcher == RankLauncher::Mpirun;
+  std::string how = fmt::format("{} {}", isByMpirun ? "it with mpirun -n" : "as many ranks:", mesh.size());
+  failUsage("{}: this program is for the {} ranks of the mesh {}; start {}, or compile it {}", launch.describe(),
+            mesh.size(), mesh.text(), how, instead);
 }
 
 /// What this process prints on standard output, and its warnings, are lost.

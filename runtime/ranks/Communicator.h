@@ -108,6 +108,8 @@ protected:
   virtual std::unique_ptr<HostCommunicator> makeGroup(std::string name, int group, int order) = 0;
   virtual void end() = 0;
 
+  /// Whether there is an observer, such as a watchdog.
+  bool isObserved() const { return observation->observer; }
   /// Where a collective failed: "allGather 'gradients' on rank 1 of 4 of 'data'".
   std::string place(const char *function, std::string_view what) const;
 

@@ -1,18 +1,18 @@
 //===- Mpi.cpp - ranks over Open MPI --------------------------------------===//
 //
 // Small all-to-alls and all-gathers are the library's own: it has better algorithms for them. Larger ones are made of
-// exchanges here, an all-to-all pairwise, an all-gather around a ring, as the library does with large blocks: some of
-// its algorithms for sizes between allocate memory, which a step must not. Messages are cut into pieces.
+// exchanges (`Exchanges.h`), as the library does with large blocks: some of its algorithms for sizes between allocate
+// memory, which a step must not. Messages are cut into pieces.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/ranks/Mpi.h"
 
+#include "runtime/ranks/Exchanges.h"
 #include "runtime/ranks/RankShare.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 #include <sstream>
 
@@ -147,10 +147,10 @@ MpiLibrary::MpiLibrary() {
 //===----------------------------------------------------------------------===//
 
 /// Not freed before MPI_Finalize: freeing is a collective too, and there are as many groups as axes of a mesh.
-class MpiCommunicator final : public HostCommunicator {
+class MpiCommunicator final : public ExchangeCommunicator {
 public:
   MpiCommunicator(std::string name, int rank, int size, Comm comm, size_t pieceBytes)
-      : HostCommunicator(std::move(name), rank, size), comm(comm), pieceBytes(pieceBytes) {
+      : ExchangeCommunicator(std::move(name), rank, size), comm(comm), pieceBytes(pieceBytes) {
     // Otherwise a failure ends the process without a word of ours.
     require(mpi.commSetErrhandler(comm, mpi.errorsReturn), "open", this->name());
   }
@@ -160,11 +160,6 @@ private:
   void moveAllToAll(std::string_view what, const void *from, void *to, size_t bytes) override;
   void moveAllGather(std::string_view what, const void *from, void *to, size_t bytes) override;
   void moveBroadcast(std::string_view what, void *data, size_t bytes, int root) override;
-  void moveSendReceive(std::string_view what, const void *from, size_t fromBytes, int toRank, void *to, size_t toBytes,
-                       int fromRank) override {
-    exchange("sendReceive", what, static_cast<const char *>(from), fromBytes, toRank, static_cast<char *>(to), toBytes,
-             fromRank);
-  }
   void waitForAll(std::string_view what) override { require(mpi.barrier(comm), "barrier", what); }
   std::unique_ptr<HostCommunicator> makeGroup(std::string name, int group, int order) override;
   void end() override { require(mpi.finalize(), "finish", name()); }
@@ -176,7 +171,7 @@ private:
   bool isSmall(size_t bytes) const { return bytes <= std::min(pieceBytes, smallBytes) / size(); }
   /// Sends and receives in pieces. Both partners cut a message in the same places.
   void exchange(const char *function, std::string_view what, const char *from, size_t fromBytes, int toRank, char *to,
-                size_t toBytes, int fromRank) const;
+                size_t toBytes, int fromRank) override;
 
   const MpiLibrary &mpi = MpiLibrary::get();
   Comm comm;
@@ -184,7 +179,7 @@ private:
 };
 
 void MpiCommunicator::exchange(const char *function, std::string_view what, const char *from, size_t fromBytes,
-                               int toRank, char *to, size_t toBytes, int fromRank) const {
+                               int toRank, char *to, size_t toBytes, int fromRank) {
   for (size_t at = 0; at < std::max(fromBytes, toBytes); at += pieceBytes) {
     int sent = static_cast<int>(std::min(pieceBytes, fromBytes - std::min(at, fromBytes)));
     int expected = static_cast<int>(std::min(pieceBytes, toBytes - std::min(at, toBytes))), received = 0;
@@ -200,32 +195,16 @@ void MpiCommunicator::exchange(const char *function, std::string_view what, cons
 }
 
 void MpiCommunicator::moveAllToAll(std::string_view what, const void *from, void *to, size_t bytes) {
-  const char *source = static_cast<const char *>(from);
-  char *target = static_cast<char *>(to);
-  if (isSmall(bytes)) {
-    int count = static_cast<int>(bytes);
-    return require(mpi.alltoall(from, count, mpi.byte, to, count, mpi.byte, comm), "allToAll", what);
-  }
-  memcpy(target + rank() * bytes, source + rank() * bytes, bytes);
-  for (int distance = 1; distance < size(); ++distance) {
-    int toRank = (rank() + distance) % size(), fromRank = (rank() + size() - distance) % size();
-    exchange("allToAll", what, source + toRank * bytes, bytes, toRank, target + fromRank * bytes, bytes, fromRank);
-  }
+  if (!isSmall(bytes)) return ExchangeCommunicator::moveAllToAll(what, from, to, bytes);
+  int count = static_cast<int>(bytes);
+  require(mpi.alltoall(from, count, mpi.byte, to, count, mpi.byte, comm), "allToAll", what);
 }
 
 void MpiCommunicator::moveAllGather(std::string_view what, const void *from, void *to, size_t bytes) {
-  char *target = static_cast<char *>(to), *own = target + rank() * bytes;
-  if (isSmall(bytes)) {
-    int count = static_cast<int>(bytes);
-    return require(mpi.allgather(from == own ? inPlace : from, count, mpi.byte, to, count, mpi.byte, comm), "allGather",
-                   what);
-  }
-  if (from != own) memcpy(own, from, bytes);
-  int next = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
-  for (int round = 0; round + 1 < size(); ++round) {
-    int passedOn = (rank() + size() - round) % size(), taken = (before + size() - round) % size();
-    exchange("allGather", what, target + passedOn * bytes, bytes, next, target + taken * bytes, bytes, before);
-  }
+  if (!isSmall(bytes)) return ExchangeCommunicator::moveAllGather(what, from, to, bytes);
+  int count = static_cast<int>(bytes);
+  bool isInPlace = from == static_cast<char *>(to) + rank() * bytes;
+  require(mpi.allgather(isInPlace ? inPlace : from, count, mpi.byte, to, count, mpi.byte, comm), "allGather", what);
 }
 
 void MpiCommunicator::moveBroadcast(std::string_view what, void *data, size_t bytes, int root) {

@@ -4,6 +4,7 @@
 #define TESSERA_RUNTIME_RANKS_PEERSOCKETS_H
 
 #include "runtime/ranks/Communicator.h"
+#include "runtime/ranks/Sockets.h"
 
 #include <chrono>
 #include <cstdint>
@@ -27,9 +28,39 @@ struct PeerSocket {
   PeerCard card = {};
 };
 
-/// A collective: a connection to each rank of the group; none to this rank. Throws an Error if one cannot be made
-/// before `limit` is over.
+/// What only the ranks of a run know.
+struct PeerSecret {
+  char bytes[16];
+  /// A random one.
+  static PeerSecret make();
+};
+
+/// Listens on a free port for the ranks after this one.
+class PeerListener {
+public:
+  /// For a group of `ranks`. Throws an Error if this host has no free port.
+  explicit PeerListener(int ranks);
+  /// Of this rank.
+  const PeerCard &card() const { return own; }
+
+  /// A connection to each rank of the group; none to this rank, which is number `rank`. All ranks call it, with the
+  /// same cards and the same secret. Throws an Error if one cannot be made before `limit` is over.
+  std::vector<PeerSocket> connectToAll(int rank, const PeerSecret &secret, const std::vector<PeerCard> &cards,
+                                       std::chrono::milliseconds limit);
+
+private:
+  OwnedSocket listener;
+  PeerCard own;
+};
+
+/// A collective: the same for ranks that are connected in another way.
 std::vector<PeerSocket> connectToAll(HostCommunicator &world, std::chrono::milliseconds limit);
+
+/// Whether two ranks reach each other over the loopback device.
+bool areOnOneHost(const PeerCard &rank, const PeerCard &other);
+
+/// Puts an address before all others of a card, where the others look first.
+void preferAddress(PeerCard &card, const std::string &address);
 
 } // namespace tessera::runtime
 

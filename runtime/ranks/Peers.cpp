@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,17 +18,7 @@ void PeerMessage::setText(std::string_view from) {
   text[length] = 0;
 }
 
-/// Many ranks are many connections: as many open files as this process may have at all.
-static void raiseFileLimit() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 Peers::Peers(HostCommunicator &world, std::chrono::milliseconds limit) : rank(world.rank()), peers(world.size()) {
-  constexpr int manyRanks = 256;
-  if (world.size() > manyRanks) raiseFileLimit();
   std::vector<PeerSocket> sockets = connectToAll(world, limit);
   for (int other = 0; other < size(); ++other) {
     peers[other].socket = sockets[other].socket;

@@ -80,6 +80,48 @@ static int tasksOnNode(const char *name, const std::string &list, int node) {
             list);
 }
 
+static RankConnection connectionOf(RankLauncher launcher, const LaunchReader &reader) {
+  if (launcher == RankLauncher::Mpirun) return RankConnection::Mpi;
+  if (launcher == RankLauncher::Torchrun) return RankConnection::Tcp;
+  if (reader.find("PMIX_NAMESPACE") || reader.find("PMI_FD")) return RankConnection::Mpi;
+  return reader.find("MASTER_ADDR") ? RankConnection::Tcp : RankConnection::None;
+}
+
+/// `first` is the variable because of which others are needed; Slurm has no variables for this, so there it is
+/// MASTER_ADDR.
+static RankMeeting readMeeting(RankLauncher launcher, const LaunchReader &reader, const char *first) {
+  constexpr int lastPort = 65535, longestStart = 24 * 60 * 60;
+  bool isTorchrun = launcher == RankLauncher::Torchrun;
+  RankMeeting meeting;
+  meeting.address = reader.get("MASTER_ADDR", first);
+  if (reader.find("TESSERA_PORT")) {
+    meeting.port = reader.number("TESSERA_PORT", first, 1, lastPort);
+    meeting.portName = "TESSERA_PORT";
+  } else if (!isTorchrun && !reader.find("MASTER_PORT")) {
+    failUsage("MASTER_ADDR is set but MASTER_PORT is not: set it to a number, the same for all ranks; rank 0 waits for "
+              "the others at the port after it");
+  } else {
+    meeting.port = reader.number("MASTER_PORT", first, 1, lastPort) + 1;
+    meeting.portName = "MASTER_PORT + 1";
+  }
+  if (meeting.port > lastPort)
+    failUsage(
+        "MASTER_PORT={}: rank 0 waits for the others at the port after it, and there is none; set TESSERA_PORT to "
+        "another port, the same for all ranks",
+        lastPort);
+  if (reader.find("TESSERA_START_TIMEOUT"))
+    meeting.seconds = reader.number("TESSERA_START_TIMEOUT", first, 1, longestStart);
+  auto also = [&](const char *name) {
+    const char *value = reader.find(name);
+    meeting.job += fmt::format("{}={}\n", name, value ? value : "");
+  };
+  if (isTorchrun) also("TORCHELASTIC_RUN_ID");
+  if (!isTorchrun) also("SLURM_JOB_ID");
+  if (!isTorchrun) also("SLURM_STEP_ID");
+  also("TESSERA_SECRET");
+  return meeting;
+}
+
 static RankLaunch readLaunch(const LauncherVariables &names, const EnvironmentReader &variable) {
   LaunchReader reader(variable, names.name);
   const char *first = names.rank;
@@ -101,10 +143,8 @@ static RankLaunch readLaunch(const LauncherVariables &names, const EnvironmentRe
     failUsage("{}={} contradicts {}={}, {}={} and {}={}; start all ranks with one {}", names.localRank,
               launch.localRank, names.localSize, reader.get(names.localSize, first), names.rank, launch.rank,
               names.size, launch.size, names.name);
-  if (names.launcher == RankLauncher::Torchrun && launch.size > 1) {
-    launch.masterAddress = reader.get("MASTER_ADDR", first);
-    launch.masterPort = reader.number("MASTER_PORT", first, 1, 65535);
-  }
+  launch.connection = connectionOf(names.launcher, reader);
+  if (launch.connection == RankConnection::Tcp) launch.meeting = readMeeting(names.launcher, reader, first);
   return launch;
 }
 
@@ -149,9 +189,11 @@ RankLaunch findRankLaunch() {
 
 std::string RankLaunch::describe() const {
   if (size == 1) return "one rank";
-  const char *name = launcher == RankLauncher::Mpirun ? mpirun.name
+  std::string name = launcher == RankLauncher::Mpirun ? mpirun.name
                      : launcher == RankLauncher::Srun ? srun.name
                                                       : torchrun.name;
+  if (launcher == RankLauncher::Srun && connection == RankConnection::Mpi) name += ", MPI";
+  if (launcher == RankLauncher::Srun && connection == RankConnection::Tcp) name += ", TCP";
   std::string where = localSize == size ? "all on this host" : fmt::format("{} on this host", localSize);
   return fmt::format("rank {} of {}, {} ({})", rank, size, where, name);
 }

@@ -15,15 +15,33 @@ enum class RankLauncher {
   Torchrun ///< RANK, WORLD_SIZE, …: torchrun, or a script that sets its variables
 };
 
+/// What connects several ranks.
+enum class RankConnection {
+  None, ///< nothing: the job launcher does not say how
+  Mpi,  ///< Open MPI: mpirun, or srun --mpi=pmix
+  Tcp   ///< rank 0 waits for the others at MASTER_ADDR: torchrun, or srun without --mpi=pmix
+};
+
+/// Where and how ranks meet that are connected over TCP.
+struct RankMeeting {
+  std::string address;  ///< MASTER_ADDR: the host of rank 0
+  int port = 0;         ///< on which rank 0 waits: TESSERA_PORT, or the one after MASTER_PORT, which is torchrun's own
+  std::string portName; ///< what the port is from: "TESSERA_PORT", "MASTER_PORT + 1"
+  int seconds = 60;     ///< in which all must have come: TESSERA_START_TIMEOUT
+  /// What tells the run from others, the same on all ranks: torchrun's run ID, Slurm's step, TESSERA_SECRET.
+  std::string job;
+};
+
 /// A place among the ranks, as the job launcher says it in the environment.
 struct RankLaunch {
   RankLauncher launcher = RankLauncher::None;
   int rank = 0, size = 1;
   int localRank = 0, localSize = 1; ///< among those on this host
-  std::string masterAddress;        ///< of torchrun: the host of rank 0
-  int masterPort = 0;               ///< of torchrun; 0: none
+  RankConnection connection = RankConnection::None;
+  RankMeeting meeting; ///< if they are connected over TCP
 
-  /// For the line at the start: "one rank", "rank 2 of 4, 2 on this host (mpirun)".
+  /// For the line at the start: "one rank", "rank 2 of 4, 2 on this host (mpirun)". srun's ranks have "(srun, MPI)" or
+  /// "(srun, TCP)"; mpirun always means MPI, torchrun TCP.
   std::string describe() const;
 };
 

@@ -56,8 +56,52 @@ TEST(RankLaunchTest, FindsTheLauncher) {
   EXPECT_EQ(describe(with(mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "8")), "rank 5 of 8, all on this host (mpirun)");
   RankLaunch launch = launchOf(torchrun);
   EXPECT_EQ(launch.localRank, 1);
-  EXPECT_EQ(launch.masterAddress, "node0");
-  EXPECT_EQ(launch.masterPort, 29500);
+}
+
+TEST(RankLaunchTest, SaysWhatConnectsTheRanks) {
+  EXPECT_EQ(launchOf(mpirun).connection, RankConnection::Mpi);
+  EXPECT_EQ(launchOf(torchrun).connection, RankConnection::Tcp);
+  EXPECT_EQ(launchOf(srun).connection, RankConnection::None);
+  Variables meeting = {{"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}};
+  EXPECT_EQ(describe(both(srun, meeting)), "rank 5 of 8, 3 on this host (srun, TCP)");
+  for (const char *name : {"PMIX_NAMESPACE", "PMI_FD"}) {
+    EXPECT_EQ(describe(both(srun, {{name, "1"}})), "rank 5 of 8, 3 on this host (srun, MPI)");
+    EXPECT_EQ(describe(both(both(srun, meeting), {{name, "1"}})), "rank 5 of 8, 3 on this host (srun, MPI)");
+  }
+}
+
+TEST(RankLaunchTest, RanksMeetAtThePortAfterTorchruns) {
+  RankMeeting meeting = launchOf(torchrun).meeting;
+  EXPECT_EQ(meeting.address, "node0");
+  EXPECT_EQ(meeting.port, 29501);
+  EXPECT_EQ(meeting.portName, "MASTER_PORT + 1");
+  EXPECT_EQ(meeting.seconds, 60);
+  Variables named = both(with(torchrun, "MASTER_PORT", ""), {{"TESSERA_PORT", "7"}, {"TESSERA_START_TIMEOUT", "5"}});
+  meeting = launchOf(named).meeting;
+  EXPECT_EQ(meeting.port, 7);
+  EXPECT_EQ(meeting.portName, "TESSERA_PORT");
+  EXPECT_EQ(meeting.seconds, 5);
+  EXPECT_EQ(describe(with(torchrun, "MASTER_PORT", "65535")),
+            "MASTER_PORT=65535: rank 0 waits for the others at the port after it, and there is none; set TESSERA_PORT "
+            "to another port, the same for all ranks");
+  EXPECT_EQ(describe(both(srun, {{"MASTER_ADDR", "node0"}})),
+            "MASTER_ADDR is set but MASTER_PORT is not: set it to a number, the same for all ranks; rank 0 waits for "
+            "the others at the port after it");
+  EXPECT_EQ(describe(both(torchrun, {{"TESSERA_START_TIMEOUT", "0"}})),
+            "TESSERA_START_TIMEOUT=0: expected a number from 1 to 86400");
+}
+
+TEST(RankLaunchTest, TellsRunsApart) {
+  Variables meeting = {
+      {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}, {"SLURM_JOB_ID", "1"}, {"SLURM_STEP_ID", "0"}};
+  std::string ofTorchrun = launchOf(torchrun).meeting.job, ofSrun = launchOf(both(srun, meeting)).meeting.job;
+  EXPECT_EQ(launchOf(with(torchrun, "RANK", "4")).meeting.job, ofTorchrun);
+  // Each host may be in a job of its own.
+  EXPECT_EQ(launchOf(both(torchrun, {{"SLURM_JOB_ID", "2"}})).meeting.job, ofTorchrun);
+  for (const char *name : {"TORCHELASTIC_RUN_ID", "TESSERA_SECRET"})
+    EXPECT_NE(launchOf(both(torchrun, {{name, "2"}})).meeting.job, ofTorchrun) << name;
+  for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID", "TESSERA_SECRET"})
+    EXPECT_NE(launchOf(both(srun, with(meeting, name, "2"))).meeting.job, ofSrun) << name;
 }
 
 TEST(RankLaunchTest, OneRankOfALauncher) {

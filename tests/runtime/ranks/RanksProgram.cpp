@@ -1,5 +1,5 @@
-// What tests run under mpirun: `ranks-program MODE ARGUMENT...`. A rank that finds something wrong says it on standard
-// error and exits with status 1.
+// What tests run on several ranks: `ranks-program MODE ARGUMENT...`. A rank that finds something wrong says it on
+// standard error and exits with status 1.
 
 #include "runtime/machine/StepAllocator.h"
 #include "runtime/ranks/Agreement.h"
@@ -10,10 +10,12 @@
 #include "runtime/ranks/World.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <unistd.h>
 
 using namespace tessera::runtime;
@@ -113,6 +115,27 @@ int sizes(HostCommunicator &world, size_t expected) {
   char data[16] = "";
   if (world.rank() == 0) world.sendReceive("sizes", data, 8, 1, nullptr, 0, noRank);
   if (world.rank() == 1) world.sendReceive("sizes", nullptr, 0, noRank, data, expected, 0);
+  return 0;
+}
+
+/// The rates at which a rank receives from others: GB/s of all-to-alls and all-gathers of so many bytes in all.
+int speed(HostCommunicator &world, size_t bytes, int rounds) {
+  size_t block = bytes / world.size();
+  Bytes from(bytes, 1), to(bytes, 2);
+  auto measure = [&](const char *name, const std::function<void()> &move) {
+    move();
+    world.barrier("start");
+    auto start = std::chrono::steady_clock::now();
+    for (int round = 0; round < rounds; ++round) move();
+    world.barrier("end");
+    std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    double received = static_cast<double>(block) * (world.size() - 1) * rounds;
+    if (world.rank() == 0)
+      fmt::print("{} of {} bytes: {:.2f} GB/s, {:.1f} us\n", name, bytes, received / time.count() / 1e9,
+                 time.count() / rounds * 1e6);
+  };
+  measure("all-to-all", [&] { world.allToAll("all-to-all", from.data(), to.data(), block); });
+  measure("all-gather", [&] { world.allGather("all-gather", from.data(), to.data(), block); });
   return 0;
 }
 
@@ -248,6 +271,7 @@ int run(const std::string &mode, char **arguments, RankLaunch &launch) {
                : mode == "groups"  ? groups(*world, Mesh::parse(arguments[0]))
                : mode == "large"   ? large(*world, std::stoul(arguments[0]))
                : mode == "sizes"   ? sizes(*world, std::stoul(arguments[0]))
+               : mode == "speed"   ? speed(*world, std::stoul(arguments[0]), std::stoi(arguments[1]))
                : mode == "agree"   ? agree(*world)
                : mode == "share"   ? share(*world, launch)
                : mode == "hang"    ? hang(*world, arguments[0])
