@@ -115,6 +115,16 @@ StringRef RowPadding::followArgument(TypeMap &types, RepeatOp repeat, unsigned a
   return assign(types, value, isSliced ? stackOf(type, tensorType(value)) : type);
 }
 
+/// The type of what is sent, if that of what is received is known.
+static NamedTensorType sentType(StartOp op, NamedTensorType received) {
+  return op.getKind() == ExchangeKind::AllGather ? received.withoutAxis(op.getAlong()) : received;
+}
+
+/// The type of what is received. The mesh axis is the outermost one.
+static NamedTensorType receivedType(StartOp op, NamedTensorType sent) {
+  return op.getKind() == ExchangeKind::AllGather ? stackOf(sent, op.getType()) : sent;
+}
+
 StringRef RowPadding::followDefinition(TypeMap &types, Value value) const {
   NamedTensorType type = types.lookup(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -127,6 +137,8 @@ StringRef RowPadding::followDefinition(TypeMap &types, Value value) const {
   if (auto repeat = dyn_cast<RepeatOp>(op))
     return followResult(types, repeat, cast<OpResult>(value).getResultNumber(), type);
   if (isa<JoinOp>(op)) return "view";
+  if (auto start = dyn_cast<StartOp>(op)) return assign(types, start.getX(), sentType(start, type));
+  if (auto wait = dyn_cast<WaitOp>(op)) return assign(types, wait.getStarted(), type);
   if (isStorageView(op)) return assign(types, op->getOperand(0), viewedType(op, type));
   if (keepsType(op)) return assign(types, op->getOperand(0), type);
   if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getInit())
@@ -155,6 +167,9 @@ StringRef RowPadding::followUse(TypeMap &types, OpOperand &use) const {
     return followArgument(types, repeat, number + 1, isSliced ? type.withoutAxis(repeat.getAxis().getName()) : type);
   }
   if (isa<JoinOp>(op)) return "view";
+  if (auto start = dyn_cast<StartOp>(op)) return assign(types, start.getResult(), receivedType(start, type));
+  if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getStarted() == use.get())
+    return assign(types, wait.getResult(), type);
   if (isStorageView(op)) return assign(types, op->getResult(0), viewType(op, type));
   if (keepsType(op)) return assign(types, op->getResult(0), type);
   auto contract = dyn_cast<ContractOp>(op);

@@ -145,3 +145,26 @@ module attributes {tsr.axes = ["row", "in", "out", "h", "d"], tsr.phase = "optim
     return %1, %5, %9 : !tsr.tensor<[row: 64, out: 77], f32>, !tsr.tensor<[row: 64, in: 32], f32>, !tsr.tensor<[row: 64, h: 11], f32>
   }
 }
+
+// -----
+
+// What ranks exchange has padded rows as a whole: the sender's are the receiver's.
+// CHECK-LABEL: func.func @step
+module attributes {tsr.axes = ["data", "row", "vocab", "embed"], tsr.mesh = [#tsr.axis<data: 2>], tsr.phase = "optimize", tsr.target = "cuda"} {
+  func.func @step(%x: !tsr.tensor<[row: 64, embed: 32], f32> {tsr.input = {name = "x", role = "argument"}},
+                  %w: !tsr.tensor<[vocab: 77, embed: 32], f32> {tsr.input = {name = "w", role = "argument"}})
+      -> (!tsr.tensor<[row: 64], f32> {tsr.output = {name = "y", role = "result"}}) {
+    // CHECK: tsr.contract {{.*}} -> !tsr.tensor<[row: 64, vocab: 77 of 80], f32>
+    %l = tsr.contract %x, %w over [embed] : (!tsr.tensor<[row: 64, embed: 32], f32>, !tsr.tensor<[vocab: 77, embed: 32], f32>) -> !tsr.tensor<[row: 64, vocab: 77], f32>
+    // CHECK: tsr.start all_gather {{.*}} -> !tsr.tensor<[data: 2, row: 64, vocab: 77 of 80], f32>
+    %s = tsr.start all_gather %l along data : !tsr.tensor<[row: 64, vocab: 77], f32> -> !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>
+    // CHECK: tsr.wait {{.*}}vocab: 77 of 80
+    %a = tsr.wait %s sent %l : !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>, !tsr.tensor<[row: 64, vocab: 77], f32>
+    // CHECK: tsr.start all_to_all {{.*}} -> !tsr.tensor<[data: 2, row: 64, vocab: 77 of 80], f32>
+    %t = tsr.start all_to_all %a along data : !tsr.tensor<[data: 2, row: 64, vocab: 77], f32> -> !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>
+    %b = tsr.wait %t sent %a : !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>, !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>
+    // CHECK: tsr.reduce max {{.*}} over [data, vocab] : <[data: 2, row: 64, vocab: 77 of 80], f32>
+    %m = tsr.reduce max %b over [data, vocab] : <[data: 2, row: 64, vocab: 77], f32>
+    return %m : !tsr.tensor<[row: 64], f32>
+  }
+}
