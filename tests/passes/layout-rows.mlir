@@ -156,11 +156,11 @@ module attributes {tsr.axes = ["data", "row", "vocab", "embed"], tsr.mesh = [#ts
       -> (!tsr.tensor<[row: 64], f32> {tsr.output = {name = "y", role = "result"}}) {
     // CHECK: tsr.contract {{.*}} -> !tsr.tensor<[row: 64, vocab: 77 of 80], f32>
     %l = tsr.contract %x, %w over [embed] : (!tsr.tensor<[row: 64, embed: 32], f32>, !tsr.tensor<[vocab: 77, embed: 32], f32>) -> !tsr.tensor<[row: 64, vocab: 77], f32>
-    // CHECK: tsr.start all_gather {{.*}} -> !tsr.tensor<[data: 2, row: 64, vocab: 77 of 80], f32>
+    // CHECK: tsr.start all_gather {{.*}} -> <[data: 2, row: 64, vocab: 77 of 80], f32>
     %s = tsr.start all_gather %l along data : !tsr.tensor<[row: 64, vocab: 77], f32> -> !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>
     // CHECK: tsr.wait {{.*}}vocab: 77 of 80
     %a = tsr.wait %s sent %l : !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>, !tsr.tensor<[row: 64, vocab: 77], f32>
-    // CHECK: tsr.start all_to_all {{.*}} -> !tsr.tensor<[data: 2, row: 64, vocab: 77 of 80], f32>
+    // CHECK: tsr.start all_to_all {{.*}} -> <[data: 2, row: 64, vocab: 77 of 80], f32>
     %t = tsr.start all_to_all %a along data : !tsr.tensor<[data: 2, row: 64, vocab: 77], f32> -> !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>
     %b = tsr.wait %t sent %a : !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>, !tsr.tensor<[data: 2, row: 64, vocab: 77], f32>
     // CHECK: tsr.reduce max {{.*}} over [data, vocab] : <[data: 2, row: 64, vocab: 77 of 80], f32>
