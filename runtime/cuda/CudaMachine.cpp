@@ -119,8 +119,8 @@ private:
   GraphExec record(const EntryFunction &entry, TsrEntry code);
   void finishProfile();
   void synchronize(const std::string &what) { driver.check(driver.streamSynchronize(stream), what); }
-  /// Waits by `wait` for work that may exchange something with other ranks.
-  void await(const std::string &what, const std::function<void()> &wait);
+  /// Waits by `wait` for a call, which may exchange something with other ranks.
+  void await(const EntryFunction &entry, const std::function<void()> &wait);
 
   const Driver &driver = Driver::get();
   const Manifest &manifest;
@@ -281,7 +281,7 @@ void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &
     }
     if (isEager() && !profiling.profile) {
       if (kind == Profile::Kind::Exchange)
-        await(name, [&] { synchronize(name); });
+        exchanges->await(name, [&] { synchronize(name); }, {});
       else
         synchronize(name);
     }
@@ -345,11 +345,16 @@ void CudaMachine::exchange(uint32_t number, DevicePointer sent, DevicePointer re
       [&] { exchanges->run(number, sent, received, stream); });
 }
 
-void CudaMachine::await(const std::string &what, const std::function<void()> &wait) {
-  if (exchanges)
-    exchanges->await(what, wait);
-  else
-    wait();
+/// Far longer than a call takes, exchanges aside: a device may be slower than its data sheet says, or unknown.
+static std::chrono::milliseconds longestCall(const PredictedTimes &predicted, const std::string &entry) {
+  constexpr double unknown = 600, factor = 20; // seconds
+  const PredictedEntry *own = predicted.isAssumed() ? nullptr : predicted.entry(entry);
+  return std::chrono::milliseconds(static_cast<int64_t>(1000 * (own ? factor * own->most : unknown)));
+}
+
+void CudaMachine::await(const EntryFunction &entry, const std::function<void()> &wait) {
+  if (!exchanges) return wait();
+  exchanges->await(fmt::format("a call of '{}'", entry.name), wait, longestCall(manifest.predicted, entry.name));
 }
 
 //===----------------------------------------------------------------------===//
@@ -421,7 +426,7 @@ void CudaMachine::startCall(const EntryFunction &entry, TsrEntry code) {
 
 void CudaMachine::finishCall() {
   if (!transfers || transfers->inFlight() == 0) return;
-  await("the oldest call in flight",
+  await(transfers->oldest(),
         [&] { transfers->waitForOutputs([&](const EntryFunction &entry) { return failureOf(entry); }); });
 }
 
@@ -436,7 +441,7 @@ void CudaMachine::call(const EntryFunction &entry, TsrEntry code) {
     runCode(entry, code);
   for (const ValueSpec &output : entry.outputs)
     mirror.copyToHost(output.offset, arena + output.offset, output.bytes, stream, "cannot copy output " + output.name);
-  await(entry.name, [&] { synchronize(failureOf(entry)); });
+  await(entry, [&] { synchronize(failureOf(entry)); });
   finishProfile();
 }
 

@@ -62,16 +62,21 @@ void DeviceExchanges::run(uint32_t number, DevicePointer sent, DevicePointer rec
   group.end();
 }
 
-void DeviceExchanges::await(const std::string &what, const std::function<void()> &work) {
-  world.announce(what, [&] {
+void DeviceExchanges::await(const std::string &what, const std::function<void()> &wait,
+                            std::chrono::milliseconds work) {
+  auto check = [&] {
+    for (const auto &[axis, communicator] : communicators) communicator->check();
+  };
+  auto body = [&] {
     try {
-      work();
+      wait();
     } catch (const Error &) {
-      for (const auto &[axis, communicator] : communicators) communicator->check(); // the likelier cause
+      check(); // the likelier cause
       throw;
     }
-    for (const auto &[axis, communicator] : communicators) communicator->check();
-  });
+    check();
+  };
+  world.announce(what, body, work);
 }
 
 } // namespace tessera::runtime::cuda

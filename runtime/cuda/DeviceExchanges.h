@@ -34,9 +34,9 @@ public:
   /// Enqueues an exchange on a stream. Throws an Error that names it if NCCL refuses.
   void run(uint32_t number, DevicePointer sent, DevicePointer received, Stream stream);
 
-  /// `work` waits for a stream with exchanges: the watchdog takes it for a collective. Then throws an Error if the
-  /// connection to another rank is lost.
-  void await(const std::string &what, const std::function<void()> &work);
+  /// `wait` waits for a stream with exchanges, and for `work` of computation besides: the watchdog takes it for a
+  /// collective. Then throws an Error if the connection to another rank is lost.
+  void await(const std::string &what, const std::function<void()> &wait, std::chrono::milliseconds work);
 
 private:
   Communicator &along(const ExchangeSpec &exchange);

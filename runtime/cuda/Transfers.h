@@ -43,6 +43,9 @@ public:
   /// Calls in flight: fetchOutputs() without waitForOutputs().
   size_t inFlight() const { return calls.size(); }
 
+  /// The entry function of the oldest call in flight.
+  const EntryFunction &oldest() const { return *calls.front(); }
+
   /// Waits for the outputs of the oldest call; then the host sees them. `describe(entry)` begins an error's message.
   template <typename Describe> void waitForOutputs(Describe describe) {
     driver.check(driver.eventSynchronize(slots[nextWaited].done), describe(*calls.front()));

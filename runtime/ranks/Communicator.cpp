@@ -22,8 +22,9 @@ void HostCommunicator::checkRank(const char *function, std::string_view what, in
 /// A collective, from its beginning to its end. Also if it fails: then its caller is in no collective any more.
 class HostCommunicator::Announced {
 public:
-  Announced(HostCommunicator &group, std::string_view what, int64_t received) : observer(group.observation->observer) {
-    if (observer) observer->begin(what);
+  Announced(HostCommunicator &group, std::string_view what, int64_t received, std::chrono::milliseconds work = {})
+      : observer(group.observation->observer) {
+    if (observer) observer->begin(what, work);
     ++group.moved.collectives;
     group.moved.bytes += received;
   }
@@ -67,9 +68,10 @@ void HostCommunicator::sendReceive(std::string_view what, const void *from, size
   moveSendReceive(what, from, toRank == noRank ? 0 : fromBytes, toRank, to, fromRank == noRank ? 0 : toBytes, fromRank);
 }
 
-void HostCommunicator::announce(std::string_view what, const std::function<void()> &work) {
-  Announced announced(*this, what, 0);
-  work();
+void HostCommunicator::announce(std::string_view what, const std::function<void()> &body,
+                                std::chrono::milliseconds work) {
+  Announced announced(*this, what, 0, work);
+  body();
 }
 
 void HostCommunicator::barrier(std::string_view what) {

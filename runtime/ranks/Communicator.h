@@ -13,6 +13,7 @@
 
 #include "runtime/base/Error.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,7 +26,8 @@ namespace tessera::runtime {
 class CollectiveObserver {
 public:
   virtual ~CollectiveObserver() = default;
-  virtual void begin(std::string_view name) noexcept = 0;
+  /// `work`: what a rank may compute in it before the exchange, which is not the network's time.
+  virtual void begin(std::string_view name, std::chrono::milliseconds work) noexcept = 0;
   virtual void end() noexcept = 0;
 };
 
@@ -69,8 +71,9 @@ public:
   void sendReceive(std::string_view what, const void *from, size_t fromBytes, int toRank, void *to, size_t toBytes,
                    int fromRank);
 
-  /// A collective of these ranks that another library moves: `work` begins and ends it, and may wait for the others.
-  void announce(std::string_view what, const std::function<void()> &work);
+  /// A collective of these ranks that another library moves: `body` begins and ends it, and may wait for the others.
+  /// `work`: how long it may compute besides.
+  void announce(std::string_view what, const std::function<void()> &body, std::chrono::milliseconds work = {});
 
   /// Returns when all ranks have called it.
   void barrier(std::string_view what);

@@ -63,10 +63,11 @@ void Watchdog::stopThread() {
   if (thread.joinable()) thread.join();
 }
 
-void Watchdog::begin(std::string_view name) noexcept {
+void Watchdog::begin(std::string_view name, milliseconds work) noexcept {
   std::lock_guard lock(mutex);
   ++announced.collective;
   announced.isInside = true;
+  announced.work = work;
   announced.since = announced.allowedUntil = Clock::now();
   size_t length = std::min(name.size(), announced.name.size() - 1);
   memcpy(announced.name.data(), name.data(), length);
@@ -122,6 +123,11 @@ RankPosition Watchdog::ownPosition() const {
   auto rounded = [](Clock::duration time) { return std::chrono::duration_cast<milliseconds>(time); };
   return {announced.collective, announced.isInside, announced.name.data(), rounded(now - announced.since),
           std::max(rounded(announced.allowedUntil - now), milliseconds(0))};
+}
+
+milliseconds Watchdog::allowedWork() const {
+  std::lock_guard lock(mutex);
+  return announced.work;
 }
 
 PeerMessage Watchdog::answer() const {
@@ -242,7 +248,8 @@ std::optional<Watchdog::Verdict> Watchdog::checkTime(milliseconds passed) {
     return std::nullopt;
   }
   waited += passed;
-  if (waited < options.timeout) return std::nullopt;
+  milliseconds limit = options.timeout + allowedWork();
+  if (waited < limit) return std::nullopt;
   if (sinceAsked.count() < 0) {
     ask();
     return std::nullopt;
@@ -252,12 +259,12 @@ std::optional<Watchdog::Verdict> Watchdog::checkTime(milliseconds passed) {
   for (int rank = 0; rank < peers.size(); ++rank)
     isComplete &= rank == peers.ownRank() || others[rank].answer || others[rank].hasFarewell;
   if (!isComplete && sinceAsked < options.grace) return std::nullopt;
-  std::optional<Verdict> result = judge(own);
+  std::optional<Verdict> result = judge(own, limit);
   if (!result && sinceAsked >= askAgain) ask();
   return result;
 }
 
-std::optional<Watchdog::Verdict> Watchdog::judge(const RankPosition &own) const {
+std::optional<Watchdog::Verdict> Watchdog::judge(const RankPosition &own, milliseconds limit) const {
   auto lost = [](std::string reason) { return Verdict{ExitStatus::RankLost, std::move(reason)}; };
   std::vector<int> silent, ended, last, other;
   int64_t least = progressOf(own);
@@ -283,7 +290,7 @@ std::optional<Watchdog::Verdict> Watchdog::judge(const RankPosition &own) const 
     const RankPosition &position = *others[last.front()].answer;
     if (position.allowance.count() > 0) return std::nullopt;
     return lost(describeAll(last, "has", "have") + fmt::format(" not come to {} within {} (--rank-timeout): it is {}",
-                                                               here, seconds(options.timeout), position.describe()));
+                                                               here, seconds(limit), position.describe()));
   }
   if (!other.empty())
     return lost(describeAll(other, "is", "are") +
@@ -291,7 +298,7 @@ std::optional<Watchdog::Verdict> Watchdog::judge(const RankPosition &own) const 
                             own.name, others[other.front()].answer->name));
   return lost(
       fmt::format("all ranks answer, but {} is not over within {} (--rank-timeout): the network is stuck or slow", here,
-                  seconds(options.timeout)));
+                  seconds(limit)));
 }
 
 } // namespace tessera::runtime

@@ -55,7 +55,7 @@ public:
   ~Watchdog() override;
 
   /// Announces a collective, and that it is over. Allocates nothing.
-  void begin(std::string_view name) noexcept override;
+  void begin(std::string_view name, std::chrono::milliseconds work) noexcept override;
   void end() noexcept override;
 
   /// This rank may be late for its next collective by this time from now on, because of work that it does alone, such
@@ -83,6 +83,7 @@ private:
     std::array<char, 64> name = {}; ///< ends with a zero
     Clock::time_point since = Clock::now(), allowedUntil = since;
     Milliseconds allowance{0}; ///< after each collective
+    Milliseconds work{0};      ///< that it may compute in this one
   };
   /// What is known of another rank.
   struct Other {
@@ -99,12 +100,14 @@ private:
   void stopThread();
   void take(int rank, const PeerMessage &message);
   RankPosition ownPosition() const;
+  Milliseconds allowedWork() const;
   PeerMessage answer() const;
   void ask();
   /// None: nothing is wrong, or not yet.
   std::optional<Verdict> checkConnections(Milliseconds passed);
   std::optional<Verdict> checkTime(Milliseconds passed);
-  std::optional<Verdict> judge(const RankPosition &own) const;
+  /// `limit`: what this collective may take.
+  std::optional<Verdict> judge(const RankPosition &own, Milliseconds limit) const;
   std::string describeAll(const std::vector<int> &ranks, const char *one, const char *many) const;
   void tellOthers(const Verdict &verdict);
   void endProcess();

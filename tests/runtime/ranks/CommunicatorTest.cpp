@@ -7,7 +7,7 @@ using namespace tessera::tests;
 namespace {
 
 struct Recorder final : CollectiveObserver {
-  void begin(std::string_view name) noexcept override { seen += std::string(name) + "("; }
+  void begin(std::string_view name, std::chrono::milliseconds) noexcept override { seen += std::string(name) + "("; }
   void end() noexcept override { seen += ")"; }
   std::string seen;
 };

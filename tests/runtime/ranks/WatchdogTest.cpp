@@ -62,9 +62,9 @@ TEST(WatchdogTest, NamesARankThatDoesNotAnswer) {
       return;
     }
     Watched watched(world);
-    watched.watchdog.begin("weights");
+    watched.watchdog.begin("weights", {});
     watched.watchdog.end();
-    watched.watchdog.begin("gradients");
+    watched.watchdog.begin("gradients", {});
     expectLost(watched, world.rank(), 3, "does not answer", "in collective 2, 'gradients', for ");
     world.setObserver(nullptr);
     world.barrier("all others have ended");
@@ -85,10 +85,10 @@ TEST(WatchdogTest, NamesARankThatDiedAtOnce) {
 TEST(WatchdogTest, NamesARankThatIsLate) {
   onRanks(3, [](HostCommunicator &world) {
     Watched watched(world);
-    watched.watchdog.begin("weights");
+    watched.watchdog.begin("weights", {});
     watched.watchdog.end();
     bool isLate = world.rank() == 2;
-    if (!isLate) watched.watchdog.begin("gradients");
+    if (!isLate) watched.watchdog.begin("gradients", {});
     expectLost(watched, world.rank(), 3,
                "has not come to collective 2, 'gradients', within 0.3 s (--rank-timeout): it is after collective 1, "
                "'weights', for ",
@@ -101,7 +101,7 @@ TEST(WatchdogTest, NamesTheLastOfThoseThatWaitForEachOther) {
   onRanks(3, [](HostCommunicator &world) {
     Watched watched(world);
     for (int i = world.rank(); i < 2; ++i) {
-      watched.watchdog.begin("gradients");
+      watched.watchdog.begin("gradients", {});
       if (i < 1) watched.watchdog.end();
     }
     Ending ending = watched.end();
@@ -113,17 +113,25 @@ TEST(WatchdogTest, NamesTheLastOfThoseThatWaitForEachOther) {
 TEST(WatchdogTest, NamesACollectiveThatIsNotOver) {
   onRanks(2, [](HostCommunicator &world) {
     Watched watched(world);
-    watched.watchdog.begin("gradients");
+    watched.watchdog.begin("gradients", {});
     EXPECT_THAT(watched.end().reason,
                 HasSubstr("all ranks answer, but collective 1, 'gradients', is not over within 0.3 s (--rank-timeout): "
                           "the network is stuck or slow; this rank is in collective 1, 'gradients', for "));
   });
 }
 
+TEST(WatchdogTest, AddsTheTimeOfComputation) {
+  onRanks(2, [](HostCommunicator &world) {
+    Watched watched(world);
+    watched.watchdog.begin("a call", 700ms);
+    EXPECT_THAT(watched.end().reason, HasSubstr("collective 1, 'a call', is not over within 1.0 s (--rank-timeout)"));
+  });
+}
+
 TEST(WatchdogTest, NamesRanksInAnotherCollective) {
   onRanks(2, [](HostCommunicator &world) {
     Watched watched(world);
-    watched.watchdog.begin(world.rank() == 0 ? "gradients" : "weights");
+    watched.watchdog.begin(world.rank() == 0 ? "gradients" : "weights", {});
     EXPECT_THAT(watched.end().reason, HasSubstr("is in another collective: expected '"));
   });
 }
@@ -132,9 +140,9 @@ TEST(WatchdogTest, WaitsForARankThatIsBusyBetweenCollectives) {
   onRanks(2, [](HostCommunicator &world) {
     Watched watched(world);
     if (world.rank() == 1) watched.watchdog.allowAlways(1'200ms);
-    watched.watchdog.begin("sizes"); // ends a single allowance
+    watched.watchdog.begin("sizes", {}); // ends a single allowance
     watched.watchdog.end();
-    if (world.rank() == 0) watched.watchdog.begin("hashes");
+    if (world.rank() == 0) watched.watchdog.begin("hashes", {});
     EXPECT_FALSE(watched.hasEnded(800ms));
     EXPECT_THAT(watched.end().reason, HasSubstr(describe(1, 2) + " has not come to collective 2, 'hashes'"));
   });
@@ -144,7 +152,7 @@ TEST(WatchdogTest, WaitsForARankThatIsBusy) {
   onRanks(2, [](HostCommunicator &world) {
     Watched watched(world);
     if (world.rank() == 1) watched.watchdog.allow(1'200ms);
-    if (world.rank() == 0) watched.watchdog.begin("gradients");
+    if (world.rank() == 0) watched.watchdog.begin("gradients", {});
     EXPECT_FALSE(watched.hasEnded(800ms));
     // The allowance is not for ever.
     Ending ending = watched.end();
@@ -156,7 +164,7 @@ TEST(WatchdogTest, ShortCollectivesAreNoConcern) {
   onRanks(3, [](HostCommunicator &world) {
     Watched watched(world);
     for (auto until = std::chrono::steady_clock::now() + 900ms; std::chrono::steady_clock::now() < until;) {
-      watched.watchdog.begin("gradients");
+      watched.watchdog.begin("gradients", {});
       std::this_thread::sleep_for(10ms);
       watched.watchdog.end();
     }
@@ -180,7 +188,7 @@ TEST(WatchdogTest, NamesARankThatHasEndedTooEarly) {
   onRanks(3, [](HostCommunicator &world) {
     Watched watched(world);
     if (world.rank() == 2) return watched.watchdog.finish();
-    watched.watchdog.begin("gradients");
+    watched.watchdog.begin("gradients", {});
     expectLost(watched, world.rank(), 3, "has ended, although collective 1, 'gradients', is not over",
                "in collective 1, 'gradients'");
   });
@@ -200,7 +208,7 @@ TEST(WatchdogTest, ARankEndsTheOthersWithItsStatus) {
 TEST(WatchdogTest, ShortensLongNames) {
   onRanks(2, [](HostCommunicator &world) {
     Watched watched(world);
-    watched.watchdog.begin(std::string(1'000, 'x'));
+    watched.watchdog.begin(std::string(1'000, 'x'), {});
     EXPECT_THAT(watched.end().reason,
                 HasSubstr(fmt::format("all ranks answer, but collective 1, '{}', is not over", std::string(63, 'x'))));
   });
@@ -209,7 +217,7 @@ TEST(WatchdogTest, ShortensLongNames) {
 TEST(WatchdogTest, OneRankHasNobodyToWatch) {
   OneRank world;
   Watched watched(world);
-  watched.watchdog.begin("gradients");
+  watched.watchdog.begin("gradients", {});
   EXPECT_FALSE(watched.hasEnded(600ms));
   watched.watchdog.finish();
 }
