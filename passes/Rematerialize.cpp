@@ -21,6 +21,7 @@
 #include "passes/rematerialize/TimeBound.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include <cmath>
 
 namespace tessera {
 #define GEN_PASS_DEF_REMATERIALIZEPASS
@@ -111,6 +112,7 @@ size_t RematerializePass::choose(ArrayRef<FrontierPoint> frontier, int64_t arena
   // The bound is for the order of ops here: a plan that fits only if ops move is compared with others of its size.
   int64_t live = std::max(room, frontier[chosen].bytes <= room ? 0 : frontier[chosen].live);
   double bound = TimeBound(step, pins, times).secondsWithin(live), whole = 0;
+  if (std::isinf(bound)) bound = 0; // none of the order of ops here fits: nothing is known of others
   for (Operation &op : step.getBody().front()) whole += times.secondsOf(&op);
   recordTimes(frontier[chosen].seconds, bound, whole);
   return chosen;

@@ -62,6 +62,7 @@ std::string describeRecomputation(const ArenaSpec &arena) {
   std::string text = fmt::format("{:.1f} % of a step", percent * times.seconds);
   double gap = percent * std::max(0.0, times.seconds - times.bound);
   if (gap < 0.05) return text + ", the least that this memory allows";
+  if (times.bound == 0) return text;
   return text + fmt::format("; with this memory it needs {:.1f} % at least", percent * times.bound);
 }
 
