@@ -110,8 +110,10 @@ SmallVector<StringRef> LocalFunction::meshAxesNamedBy(Operation *op) const {
 Value LocalFunction::reduce(ReduceOp op) {
   SmallVector<StringRef> own = ownAxesOf(op.getOver());
   Value value = local(op.getX());
+  bool isTree = op->hasAttr(attrs::tree);
   if (!own.empty()) value = b.reduce(op.getKind(), value, own);
-  for (StringRef along : meshAxesOf(op.getOver())) value = exchanges.allReduce(op.getKind(), value, along);
+  if (!own.empty() && isTree) value.getDefiningOp()->setAttr(attrs::tree, b.getUnitAttr());
+  for (StringRef along : meshAxesOf(op.getOver())) value = exchanges.allReduce(op.getKind(), value, along, isTree);
   return value;
 }
 
@@ -151,10 +153,11 @@ Value LocalFunction::draw(RandomOp op) {
       strides.push_back(b.getNamedAttr(axis.getName(), b.getI64IntegerAttr(stride)));
       continue;
     }
+    if (stride == 0) continue;
     Value start = b.mul(b.cast(position(axis.getName()), b.getI64Type()), static_cast<double>(stride));
     first = first ? b.add(first, start) : start;
   }
-  if (!first) return sameOp(op).front();
+  if (op.getType() == localType(op)) return sameOp(op).front();
   SmallVector<Value> salts = llvm::map_to_vector(op.getSalts(), [&](Value salt) { return local(salt); });
   return RandomOp::create(b, b.getLoc(), localType(op), op.getDistribution(), op.getSite(), local(op.getSeed()),
                           local(op.getStep()), salts, first, ArrayAttr(), b.getDictionaryAttr(strides));
@@ -188,7 +191,8 @@ bool LocalFunction::buildReduceScatter(ReduceOp reduce) {
   Value value = local(reduce.getX());
   if (!own.empty()) value = b.reduce(reduce.getKind(), value, own);
   if (pad) value = b.pad(value, pad.getAxis(), pad.getOffset(), tensorType(pad.getResult()).getSize(pad.getAxis()));
-  Value part = exchanges.reduceScatter(reduce.getKind(), value, along.front(), split.getAxis());
+  Value part = exchanges.reduceScatter(reduce.getKind(), value, along.front(), split.getAxis(),
+                                       /*inTree=*/reduce->hasAttr(attrs::tree));
   for (SplitOp each : splits) {
     locals[each.getResult()] = part;
     done.insert(each);

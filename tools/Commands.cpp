@@ -148,7 +148,9 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
 }
 
 Input tessera::readForTarget(MLIRContext &context, const CommandOptions &options) {
-  Input input = readInput(context, options.input);
+  InputOptions read = options.input;
+  read.leaves = options.mesh.leaves;
+  Input input = readInput(context, read);
   if (!input.module) return input;
   if (int status = checkOutputs(options, input)) return {{}, status, {}};
   if (int status = setTargetOf(*input.module, options)) return {{}, status, {}};

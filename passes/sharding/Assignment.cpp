@@ -2,14 +2,15 @@
 
 #include "passes/sharding/Assignment.h"
 #include "ir/program/Program.h"
+#include "passes/sharding/LeafRepeat.h"
 
 using namespace mlir;
 using namespace tessera;
 
-Sharding Assignment::byRules(NamedTensorType type) const {
+Sharding Assignment::byRules(NamedTensorType type, const Sharding &by) const {
   Sharding result;
   for (AxisAttr axis : type.getAxes()) {
-    StringRef along = rules.meshAxis(axis.getName());
+    StringRef along = by.meshAxis(axis.getName());
     if (!along.empty() && isLongEnough(axis, along) && !result.uses(along)) result.divide(axis.getName(), along);
   }
   return result;
@@ -23,7 +24,19 @@ static bool isGivenInParts(func::FuncOp function, unsigned argument) {
   return !role || llvm::is_contained({"data", "weight"}, role.getValue());
 }
 
+/// The rules of the ops of a function: where ranks divide leaves, they do not divide the rows of one.
+static Sharding rulesOfOps(func::FuncOp function, const Sharding &rules) {
+  Sharding result = rules;
+  std::optional<LeafRepeat> leaves = findLeafRepeat(function);
+  auto along = leaves ? leaves->repeat->getAttrOfType<StringAttr>(attrs::along) : StringAttr();
+  if (!along) return result;
+  result.makeWhole(leaves->batch);
+  result.divide(leaves->repeat.getAxis().getName(), along.getValue());
+  return result;
+}
+
 void Assignment::assign(func::FuncOp function, const llvm::StringMap<Sharding> &ofState) {
+  opRules = rulesOfOps(function, rules);
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     if (StringRef state = argumentState(function, number); !state.empty())
@@ -64,7 +77,7 @@ Sharding Assignment::forwardSharding(Operation *op) const {
                       !isPartOfDivided(op, axis.getName(), result);
     if (isPossible) result.divide(axis.getName(), along);
   };
-  for (AxisAttr axis : space) divide(axis, rules.meshAxis(axis.getName()));
+  for (AxisAttr axis : space) divide(axis, opRules.meshAxis(axis.getName()));
   // Ops of elements of their own follow their operands.
   if (!isa<ElementwiseOpInterface>(op)) return result;
   for (Value operand : op->getOperands()) {
@@ -82,7 +95,7 @@ void Assignment::assignForward(RepeatOp repeat) {
   StringRef axis = repeat.getAxis().getName();
   for (auto [i, operand] : llvm::enumerate(repeat.getOperands())) {
     bool isCarried = i < repeat.getCarried().size();
-    ofOperands.push_back(isCarried ? byRules(tensorType(operand)) : ofValues.lookup(operand));
+    ofOperands.push_back(isCarried ? byRules(tensorType(operand), opRules) : ofValues.lookup(operand));
     ofOperands.back().makeWhole(axis);
   }
   for (auto [argument, sharding] : llvm::zip(repeat.getBlock().getArguments().drop_front(), ofOperands))
