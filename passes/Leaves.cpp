@@ -100,6 +100,7 @@ std::string LeafSums::stackTerms() {
   auto stacking = RepeatOp::create(b, repeat.getLoc(), types, repeat.getAxis(), repeat.getReverseAttr(), ValueRange(),
                                    repeat.getSliced(), repeat.getInvariants(), ArrayAttr());
   stacking->setDiscardableAttrs(repeat->getDiscardableAttrDictionary());
+  stacking->setAttr(attrs::tree, b.getUnitAttr());
   stacking.getBody().takeBody(repeat.getBody());
   b.setInsertionPointAfter(stacking);
   for (auto [i, result] : llvm::enumerate(repeat.getResults())) {

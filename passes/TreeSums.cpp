@@ -15,7 +15,9 @@
 //               }
 //
 //    Four terms in one pass over memory cost less than three additions, and their stack takes no more memory than two
-//    stacks of two. -0 plus anything is that, whatever the sign of a zero. A repeat of one iteration is its body.
+//    stacks of two. -0 plus anything is that, whatever the sign of a zero.
+//    The innermost repeat stays if it has one iteration: a leaf is a region of its own on every mesh, and what the
+//    phases make of its ops does not depend on what is around it.
 // 2. Other sums in trees, of what came from the ranks, are additions.
 //
 //===----------------------------------------------------------------------===//
@@ -37,11 +39,20 @@ using namespace tessera;
 /// The iterations of an innermost repeat.
 static constexpr int64_t mostStacked = 4;
 
+/// One of the terms along an axis.
+static Value termAt(GraphBuilder &b, Value terms, StringRef axis, int64_t position) {
+  NamedTensorType type = tensorType(terms);
+  if (type.getSize(axis) == 1) // a view
+    for (AxisAttr other : type.getAxes())
+      if (other.getName() != axis) return b.merge(terms, {axis, other.getName()}, other.getName());
+  return b.gather(terms, axis, b.scalar(static_cast<double>(position), b.getI32Type()));
+}
+
 /// The terms along an axis of a value, added in a tree, for an op that this replaces.
 static Value addInTree(GraphBuilder &b, Value terms, StringRef axis, Operation *like) {
   SmallVector<Value> sums;
   for (int64_t i = 0; i < tensorType(terms).getSize(axis); ++i)
-    sums.push_back(b.gather(terms, axis, b.scalar(static_cast<double>(i), b.getI32Type())));
+    sums.push_back(termAt(b, terms, axis, i));
   while (sums.size() > 1) {
     SmallVector<Value> pairs;
     for (size_t i = 0; i < sums.size(); i += 2) {
@@ -74,7 +85,6 @@ private:
   void chooseLevels();
   Values buildLevel(size_t level, Values sliced, Values invariants, Value number);
   Values buildBody(ValueRange sliced, ValueRange invariants, Value number);
-  Value firstOf(Value sliced);
   Value numberOf(size_t level, Value outer, Value inner);
   Values sumsOf(ValueRange results);
   bool isSummed(size_t result) const { return sums[result] != nullptr; }
@@ -110,13 +120,6 @@ void NestedRepeat::chooseLevels() {
   }
   levels.push_back(tessera::axis(module.getContext(), axis, left));
   b = GraphBuilder(repeat); // with the new order of axes
-}
-
-/// What a slice of the only iteration is.
-Value NestedRepeat::firstOf(Value sliced) {
-  for (AxisAttr other : tensorType(sliced).getAxes())
-    if (other.getName() != axis) return b.merge(sliced, {axis, other.getName()}, other.getName());
-  return b.gather(sliced, axis, b.scalar(0, b.getI32Type()));
 }
 
 /// The ops of the body at the insertion point. Returns what it yields.
@@ -186,6 +189,7 @@ SmallVector<Value> NestedRepeat::buildLevel(size_t level, Values sliced, Values 
     types.push_back(b.withAxis(tensorType(value), own));
   auto made = RepeatOp::create(b, loc, types, own, repeat.getReverseAttr(), carried, sliced, invariants, ArrayAttr());
   made->setDiscardableAttrs(repeat->getDiscardableAttrDictionary());
+  if (!isInnermost) made->removeAttr(attrs::tree);
   made.getBody().push_back(body);
   if (isInnermost) return sumsOf(made.getResults());
   Values inOrder;
@@ -197,23 +201,15 @@ SmallVector<Value> NestedRepeat::buildLevel(size_t level, Values sliced, Values 
 void NestedRepeat::build() {
   for (OpResult result : repeat.getResults()) sums.push_back(treeSumOf(result));
   chooseLevels();
-  Values sliced, invariants(repeat.getInvariants()), results;
-  if (repeat.getAxis().getSize() == 1) {
-    for (Value operand : repeat.getSliced()) sliced.push_back(firstOf(operand));
-    results = buildBody(sliced, invariants, b.scalar(0, b.getI32Type()));
-  } else {
-    for (Value operand : repeat.getSliced())
-      sliced.push_back(levels.size() == 1 ? operand : b.split(operand, axis, levels));
-    results = buildLevel(0, sliced, invariants, Value());
-  }
+  Values sliced;
+  for (Value operand : repeat.getSliced())
+    sliced.push_back(levels.size() == 1 ? operand : b.split(operand, axis, levels));
+  Values results = buildLevel(0, sliced, Values(repeat.getInvariants()), Value());
   SmallVector<StringRef> all = llvm::map_to_vector(levels, [](AxisAttr level) { return level.getName(); });
   for (auto [i, value] : llvm::enumerate(results)) {
     if (isSummed(i)) {
       sums[i].replaceAllUsesWith(value);
       sums[i].erase();
-    } else if (repeat.getAxis().getSize() == 1) {
-      NamedTensorType stack = tensorType(repeat.getResult(i));
-      repeat.getResult(i).replaceAllUsesWith(b.broadcast(value, stack));
     } else {
       repeat.getResult(i).replaceAllUsesWith(all.size() == 1 ? value : b.merge(value, all, axis));
     }
