@@ -44,6 +44,7 @@ private:
   Value onWholeAxes(Operation *op, ArrayRef<StringRef> mentioned);
   Value draw(RandomOp op);
   SmallVector<Value> sameOp(Operation *op);
+  SmallVector<Value> attention(AttentionOp op);
 
   NamedTensorType localType(Value value) const {
     NamedTensorType type = tensorType(value);
@@ -214,6 +215,26 @@ SmallVector<Value> LocalFunction::sameOp(Operation *op) {
   return llvm::to_vector_of<Value>(clone->getResults());
 }
 
+/// One of a rank's leaf, whose regions have the mesh axis too. What they read of a rank's position is captured.
+SmallVector<Value> LocalFunction::attention(AttentionOp op) {
+  IRMapping map;
+  for (Value operand : op->getOperands()) map.map(operand, local(operand));
+  Operation *clone = b.cloneWithoutRegions(*op, map);
+  for (auto [result, wide] : llvm::zip(clone->getResults(), op->getResults())) result.setType(localType(wide));
+  for (auto [from, to] : llvm::zip(op->getRegions(), clone->getRegions())) {
+    if (from.empty()) continue;
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = new Block();
+    to.push_back(block);
+    for (BlockArgument argument : from.front().getArguments())
+      locals[argument] = block->addArgument(localType(argument), argument.getLoc());
+    b.setInsertionPointToEnd(block);
+    build(from.front());
+    YieldOp::create(b, b.getLoc(), local(from.front().getTerminator()->getOperand(0)));
+  }
+  return llvm::to_vector_of<Value>(clone->getResults());
+}
+
 void LocalFunction::buildOp(Operation *op) {
   if (done.contains(op)) return;
   b.setLoc(op->getLoc());
@@ -235,6 +256,7 @@ void LocalFunction::buildOp(Operation *op) {
               return Values{b.cast(position(axis), tensorType(index.getResult()).getElementType())};
             })
             .Case([&](RandomOp random) { return Values{draw(random)}; })
+            .Case([&](AttentionOp op) { return attention(op); })
             .Default([&](Operation *) { return mentioned.empty() ? sameOp(op) : Values{onWholeAxes(op, mentioned)}; });
     for (auto [wide, value] : llvm::zip(op->getResults(), values)) locals[wide] = value;
   }

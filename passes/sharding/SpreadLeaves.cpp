@@ -34,7 +34,7 @@ private:
   void buildOp(Operation *op);
   void buildDraw(RandomOp random);
   void buildRepeat(RepeatOp repeat);
-  void buildRegion(Region &from, Region &to);
+  void buildRegion(AttentionOp attention, Region &from, Region &to);
 
   GraphBuilder &b;
   AxisAttr ranks;
@@ -57,13 +57,16 @@ void SpreadBody::buildDraw(RandomOp random) {
   map(random.getResult(), draw.getResult());
 }
 
-/// The region of a composite: its arguments are results of spread operands.
-void SpreadBody::buildRegion(Region &from, Region &to) {
+/// A region of attention, on scores or probabilities and the captures.
+void SpreadBody::buildRegion(AttentionOp attention, Region &from, Region &to) {
+  if (from.empty()) return;
   OpBuilder::InsertionGuard guard(b);
   Block *block = new Block();
   to.push_back(block);
-  for (BlockArgument argument : from.front().getArguments())
-    map(argument, block->addArgument(withRanks(tensorType(argument)), argument.getLoc()));
+  Block::BlockArgListType arguments = from.front().getArguments();
+  map(arguments.front(), block->addArgument(withRanks(tensorType(arguments.front())), b.getLoc()));
+  for (auto [argument, capture] : llvm::zip(arguments.drop_front(), attention.getCaptures()))
+    map(argument, block->addArgument(lookup(capture).getType(), b.getLoc()));
   b.setInsertionPointToEnd(block);
   build(from.front());
   SmallVector<Value> yielded =
@@ -113,12 +116,15 @@ void SpreadBody::buildOp(Operation *op) {
     return;
   }
   if (auto random = dyn_cast<RandomOp>(op)) return buildDraw(random);
-  // The updates have the other axes of what is written, and composites know their operands' axes.
+  // The updates have the other axes of what is written, and composites have those of their factors.
+  auto attention = dyn_cast<AttentionOp>(op);
+  ValueRange factors = op->getOperands();
+  if (attention) factors = factors.take_front(attention.getNumFactors());
   if (auto scatter = dyn_cast<ScatterAddOp>(op)) map(scatter.getUpdates(), spread(scatter.getUpdates()));
   if (isa<DecomposeOpInterface>(op))
-    for (Value operand : op->getOperands()) map(operand, spread(operand));
+    for (Value factor : factors) map(factor, spread(factor));
   Operation *clone = b.cloneWithoutRegions(*op, values);
-  for (auto [from, to] : llvm::zip(op->getRegions(), clone->getRegions())) buildRegion(from, to);
+  for (auto [from, to] : llvm::zip(op->getRegions(), clone->getRegions())) buildRegion(attention, from, to);
   for (Value result : clone->getResults()) result.setType(withRanks(tensorType(result)));
 }
 
