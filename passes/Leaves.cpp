@@ -77,7 +77,8 @@ std::string LeafSums::stackTerms() {
     terms.push_back(termOf(repeat, i));
     if (!terms.back())
       return "each leaf would need " + nameOfCarried(repeat, i) +
-             " as the leaf before leaves it, but with leaves none follows another one: leave out --leaves, or compute it "
+             " as the leaf before leaves it, but with leaves none follows another one: leave out --leaves, or compute "
+             "it "
              "without `accumulate`";
   }
   YieldOp yield = repeat.getYield();
@@ -138,14 +139,13 @@ void LeafSums::sumInTrees(Value stack) {
 std::string LeafSums::problemOfOtherSums() {
   std::string problem;
   repeat->getParentOfType<func::FuncOp>().walk([&](DivisibleOpInterface op) {
-    bool isFloat = llvm::any_of(op->getResultTypes(), [](Type type) {
-      return isa<FloatType>(cast<NamedTensorType>(type).getElementType());
-    });
+    bool isFloat = llvm::any_of(op->getResultTypes(),
+                                [](Type type) { return isa<FloatType>(cast<NamedTensorType>(type).getElementType()); });
     bool isKnown = op->hasAttr(attrs::tree) || op->getParentOfType<RepeatOp>() == repeat;
     if (isFloat && !isKnown && op.getDivision(axis).isCombined(ReduceKind::Sum)) {
       StringRef name = userName(op);
-      problem = "leaves would be added in another way than in a tree" + (name.empty() ? "" : ", by `" + name.str() + "`") +
-                ": leave out --leaves";
+      problem = "leaves would be added in another way than in a tree" +
+                (name.empty() ? "" : ", by `" + name.str() + "`") + ": leave out --leaves";
     }
   });
   return problem;

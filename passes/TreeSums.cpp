@@ -51,8 +51,7 @@ static Value termAt(GraphBuilder &b, Value terms, StringRef axis, int64_t positi
 /// The terms along an axis of a value, added in a tree, for an op that this replaces.
 static Value addInTree(GraphBuilder &b, Value terms, StringRef axis, Operation *like) {
   SmallVector<Value> sums;
-  for (int64_t i = 0; i < tensorType(terms).getSize(axis); ++i)
-    sums.push_back(termAt(b, terms, axis, i));
+  for (int64_t i = 0; i < tensorType(terms).getSize(axis); ++i) sums.push_back(termAt(b, terms, axis, i));
   while (sums.size() > 1) {
     SmallVector<Value> pairs;
     for (size_t i = 0; i < sums.size(); i += 2) {
@@ -164,16 +163,15 @@ SmallVector<Value> NestedRepeat::buildLevel(size_t level, Values sliced, Values 
     }
   };
   sumArguments();
-  for (Value value : sliced)
-    slicedIn.push_back(body->addArgument(tensorType(value).withoutAxis(own.getName()), loc));
+  for (Value value : sliced) slicedIn.push_back(body->addArgument(tensorType(value).withoutAxis(own.getName()), loc));
   for (Value value : invariants) invariantsIn.push_back(body->addArgument(value.getType(), loc));
   Values results;
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(body);
     Value inside = numberOf(level, passesNumber ? invariantsIn.pop_back_val() : Value(), induction);
-    results = isInnermost ? buildBody(slicedIn, invariantsIn, inside)
-                          : buildLevel(level + 1, slicedIn, invariantsIn, inside);
+    results =
+        isInnermost ? buildBody(slicedIn, invariantsIn, inside) : buildLevel(level + 1, slicedIn, invariantsIn, inside);
     Values yielded;
     for (auto [i, value] : llvm::enumerate(results))
       if (!isInnermost && isSummed(i)) {

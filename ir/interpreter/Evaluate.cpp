@@ -111,9 +111,7 @@ LogicalResult ReduceOp::evaluate(Operands operands, Results results, Interpreter
   if ((*this)->hasAttr(attrs::tree)) {
     std::vector<SmallVector<double>> terms(result.data.size());
     IterationSpace space(x.type.getAxes());
-    space.add(x.type).add(result.type).forEach([&](ArrayRef<int64_t> at) {
-      terms[at[1]].push_back(x.data[at[0]]);
-    });
+    space.add(x.type).add(result.type).forEach([&](ArrayRef<int64_t> at) { terms[at[1]].push_back(x.data[at[0]]); });
     for (auto [sum, ofResult] : llvm::zip(result.data, terms)) sum = treeSum(ofResult, partial);
     return success();
   }

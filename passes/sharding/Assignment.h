@@ -47,11 +47,17 @@ private:
   bool isFlexible(mlir::Operation *op) const;
   void followOperands(mlir::Block &block);
   bool isLongEnough(AxisAttr axis, llvm::StringRef along) const { return axis.getSize() >= mesh.size(along); }
+  void findLeaves(mlir::func::FuncOp function);
+  /// Whether a mesh axis may divide an op: not that of the leaves, if it depends on the leaf.
+  bool mayUse(llvm::StringRef along, mlir::Operation *op) const { return along != alongLeaves || !ofLeaf.contains(op); }
 
   const ProgramMesh &mesh;
   Sharding rules;
-  Sharding opRules; ///< those of the ops of the function
   bool dividesSums;
+  Sharding opRules;            ///< those of the ops of the function
+  RepeatOp leaves;             ///< the repeat over leaves that ranks divide; null: there is none
+  llvm::StringRef alongLeaves; ///< the mesh axis that divides them
+  llvm::DenseSet<mlir::Operation *> ofLeaf;
   llvm::DenseMap<mlir::Operation *, Sharding> ofOps;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Sharding>>
       ofRepeats; ///< of each operand, then of what is stacked

@@ -135,7 +135,8 @@ bool SumOfParts::isSum(Operation *op, bool withStacks) {
   auto isFloat = [](Value value) { return isa<FloatType>(tensorType(value).getElementType()); };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](ReduceOp reduce) {
-        if (reduce.getKind() != ReduceKind::Sum || !isFloat(reduce.getX()) || reduce->hasAttr(attrs::tree)) return false;
+        if (reduce.getKind() != ReduceKind::Sum || !isFloat(reduce.getX()) || reduce->hasAttr(attrs::tree))
+          return false;
         bool isOwn = llvm::none_of(names(reduce.getOver()), [&](StringRef axis) { return mesh.has(axis); });
         return isOwn ? isSumWithoutAccumulator(reduce.getX()) : isSumOverMesh(reduce);
       })

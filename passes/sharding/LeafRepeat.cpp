@@ -32,6 +32,29 @@ std::optional<LeafRepeat> tessera::findLeafRepeat(func::FuncOp function) {
   return std::nullopt;
 }
 
+/// Adds the ops of a block that depend on some values, and their results to these.
+static void addDependent(Block &block, DenseSet<Value> &values, DenseSet<Operation *> &ops) {
+  for (Operation &op : block.without_terminator()) {
+    if (llvm::none_of(op.getOperands(), [&](Value operand) { return values.contains(operand); })) continue;
+    ops.insert(&op);
+    values.insert(op.result_begin(), op.result_end());
+    auto repeat = dyn_cast<RepeatOp>(op);
+    if (!repeat) continue;
+    values.insert(repeat.getCarriedArgs().begin(), repeat.getCarriedArgs().end());
+    for (auto [operand, argument] : llvm::zip(repeat.getOperands(), repeat.getBlock().getArguments().drop_front()))
+      if (values.contains(operand)) values.insert(argument);
+    addDependent(repeat.getBlock(), values, ops);
+  }
+}
+
+DenseSet<Operation *> tessera::opsOfLeaf(RepeatOp repeat) {
+  DenseSet<Value> values{repeat.getInduction()};
+  values.insert(repeat.getSlicedArgs().begin(), repeat.getSlicedArgs().end());
+  DenseSet<Operation *> ops;
+  addDependent(repeat.getBlock(), values, ops);
+  return ops;
+}
+
 SmallVector<func::FuncOp> tessera::functionsWithLeaves(ModuleOp module) {
   if (leafCount(module) == 0) return {};
   return llvm::filter_to_vector(entryFunctions(module), [](func::FuncOp function) {

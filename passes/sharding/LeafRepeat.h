@@ -10,6 +10,7 @@
 #define TESSERA_PASSES_SHARDING_LEAFREPEAT_H
 
 #include "ir/dialect/Tsr.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace tessera {
 
@@ -23,6 +24,9 @@ int64_t leafCount(mlir::ModuleOp module);
 
 /// The repeat over leaves of a function, before `partition`. None if the batch is not cut so.
 std::optional<LeafRepeat> findLeafRepeat(mlir::func::FuncOp function);
+
+/// The ops of its body whose results depend on the leaf, those in repeats inside too.
+llvm::DenseSet<mlir::Operation *> opsOfLeaf(RepeatOp repeat);
 
 /// The entry functions that leaves divide, `step` and its twin in f32.
 llvm::SmallVector<mlir::func::FuncOp> functionsWithLeaves(mlir::ModuleOp module);

@@ -29,7 +29,10 @@ public:
   void build(Block &block);
 
 private:
-  bool isSpread(Value before) const { return tensorType(lookup(before)).hasAxis(ranks.getName()); }
+  /// The ranks may divide what a leaf reads, too, such as weights: that has the mesh axis before.
+  bool isSpread(Value before) const {
+    return tensorType(lookup(before)).hasAxis(ranks.getName()) && !tensorType(before).hasAxis(ranks.getName());
+  }
   NamedTensorType withRanks(NamedTensorType type) { return b.withAxis(type, ranks); }
   void buildOp(Operation *op);
   void buildDraw(RandomOp random);
@@ -85,7 +88,7 @@ void SpreadBody::buildRepeat(RepeatOp repeat) {
     operands.push_back(i < carried ? spread(operand) : lookup(operand));
     BlockArgument argument = repeat.getBlock().getArgument(1 + i);
     NamedTensorType type = tensorType(argument);
-    bool hasRanks = tensorType(operands.back()).hasAxis(ranks.getName());
+    bool hasRanks = i < carried || isSpread(operand);
     map(argument, body->addArgument(hasRanks ? withRanks(type) : type, argument.getLoc()));
   }
   SmallVector<Value> yielded;
