@@ -106,8 +106,8 @@ std::string LeafSums::stackTerms() {
   b.setInsertionPointAfter(stacking);
   for (auto [i, result] : llvm::enumerate(repeat.getResults())) {
     Value stack = stacking.getResult(i);
-    bool isSum = i < carried;
-    result.replaceAllUsesWith(isSum ? treeSum(stack, tensorType(result).getElementType()) : stack);
+    NamedTensorType type = tensorType(result); // a term may lack axes of the sum
+    result.replaceAllUsesWith(i < carried ? b.broadcast(treeSum(stack, type.getElementType()), type) : stack);
   }
   repeat.erase();
   repeat = stacking;
