@@ -11,8 +11,10 @@
 
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
+#include "ir/program/Repeats.h"
 #include "passes/Passes.h"
 #include "passes/sharding/LeafRepeat.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_LEAVESPASS
@@ -53,7 +55,8 @@ public:
 private:
   std::string stackTerms();
   Value treeSum(Value stack, Type element);
-  void sumInTrees(Value stack);
+  SmallVector<ReduceOp> plainSums();
+  void sumInTree(ReduceOp reduce);
   std::string problemOfOtherSums();
 
   RepeatOp repeat;
@@ -77,9 +80,7 @@ std::string LeafSums::stackTerms() {
     terms.push_back(termOf(repeat, i));
     if (!terms.back())
       return "each leaf would need " + nameOfCarried(repeat, i) +
-             " as the leaf before leaves it, but with leaves none follows another one: leave out --leaves, or compute "
-             "it "
-             "without `accumulate`";
+             " as the one before hands it on, but leaves are independent of each other: leave out --leaves";
   }
   YieldOp yield = repeat.getYield();
   SmallVector<Operation *> additions;
@@ -114,25 +115,37 @@ std::string LeafSums::stackTerms() {
   return "";
 }
 
-/// 3. Other axes of a sum are summed in each leaf first.
-void LeafSums::sumInTrees(Value stack) {
-  for (Operation *user : llvm::make_early_inc_range(stack.getUsers())) {
+/// The sums of floats over leaves that are not in a tree.
+SmallVector<ReduceOp> LeafSums::plainSums() {
+  SmallVector<ReduceOp> sums;
+  for (Operation *user : repeat->getUsers()) {
     auto reduce = dyn_cast<ReduceOp>(user);
-    bool isFloat = reduce && isa<FloatType>(reduce.getType().getElementType());
-    if (!isFloat || reduce.getKind() != ReduceKind::Sum || !llvm::is_contained(names(reduce.getOver()), axis) ||
-        reduce->hasAttr(attrs::tree))
-      continue;
-    SmallVector<StringRef> others =
-        llvm::filter_to_vector(names(reduce.getOver()), [&](StringRef name) { return name != axis; });
-    b.setInsertionPoint(reduce);
-    b.setLoc(reduce.getLoc());
-    Type element = reduce.getType().getElementType();
-    Value terms = element.getIntOrFloatBitWidth() < 32 ? b.cast(stack, b.getF32Type()) : stack;
-    Value sum = treeSum(others.empty() ? terms : b.sum(terms, others), element);
-    copyNotes(reduce, sum.getDefiningOp());
-    reduce.replaceAllUsesWith(sum);
-    reduce.erase();
+    bool isSum = reduce && reduce.getKind() == ReduceKind::Sum && llvm::is_contained(names(reduce.getOver()), axis);
+    if (isSum && isa<FloatType>(reduce.getType().getElementType()) && !reduce->hasAttr(attrs::tree))
+      sums.push_back(reduce);
   }
+  return sums;
+}
+
+/// 3. Other axes of a sum are summed in each leaf.
+void LeafSums::sumInTree(ReduceOp reduce) {
+  Type element = reduce.getType().getElementType();
+  Value stack = reduce.getX();
+  b.setLoc(reduce.getLoc());
+  SmallVector<StringRef> others =
+      llvm::filter_to_vector(names(reduce.getOver()), [&](StringRef name) { return name != axis; });
+  bool isNarrow = element.getIntOrFloatBitWidth() < 32;
+  if (!others.empty() || isNarrow) {
+    Value term = repeat.getYield().getValues()[cast<OpResult>(stack).getResultNumber()];
+    b.setInsertionPoint(repeat.getYield());
+    repeat = addStacked(repeat, b.sum(isNarrow ? b.cast(term, b.getF32Type()) : term, others));
+    stack = repeat->getResults().back();
+  }
+  b.setInsertionPoint(reduce);
+  Value sum = treeSum(stack, element);
+  copyNotes(reduce, sum.getDefiningOp());
+  reduce.replaceAllUsesWith(sum);
+  reduce.erase();
 }
 
 /// What else adds up floats over leaves would do so in an order that depends on the ranks.
@@ -153,8 +166,17 @@ std::string LeafSums::problemOfOtherSums() {
 
 std::string LeafSums::build() {
   if (std::string problem = stackTerms(); !problem.empty()) return problem;
-  for (Value stack : repeat.getResults()) sumInTrees(stack);
+  for (ReduceOp reduce : plainSums()) sumInTree(reduce);
   return problemOfOtherSums();
+}
+
+/// Returns what is wrong with a function, or with what the module says of leaves; empty if nothing is.
+static std::string cut(func::FuncOp function) {
+  int64_t count = leafCount(function->getParentOfType<ModuleOp>());
+  if (count < 2 || !llvm::isPowerOf2_64(count))
+    return "expected a power of two for the number of leaves, got " + std::to_string(count);
+  if (std::optional<LeafRepeat> leaves = findLeafRepeat(function)) return LeafSums(leaves->repeat).build();
+  return "the batch of `" + function.getName().str() + "` is not cut into " + std::to_string(count) + " leaves";
 }
 
 namespace {
@@ -162,10 +184,7 @@ struct LeavesPass : tessera::impl::LeavesPassBase<LeavesPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (func::FuncOp function : functionsWithLeaves(module)) {
-      std::optional<LeafRepeat> leaves = findLeafRepeat(function);
-      std::string problem = leaves ? LeafSums(leaves->repeat).build()
-                                   : "the batch of `" + function.getName().str() + "` is not cut into " +
-                                         std::to_string(leafCount(module)) + " leaves";
+      std::string problem = cut(function);
       if (problem.empty()) continue;
       module->setAttr(attrs::problem, StringAttr::get(&getContext(), problem));
       module.emitError(problem);

@@ -15,9 +15,9 @@
 //               }
 //
 //    Four terms in one pass over memory cost less than three additions, and their stack takes no more memory than two
-//    stacks of two. -0 plus anything is that, whatever the sign of a zero.
-//    The innermost repeat stays if it has one iteration: a leaf is a region of its own on every mesh, and what the
-//    phases make of its ops does not depend on what is around it.
+//    stacks of two. -0 plus anything is that, whatever the sign of a zero. The innermost repeat stays if it has one
+//    iteration: a leaf is a region of its own on every mesh, and what the phases make of its ops does not depend on
+//    what is around it.
 // 2. Other sums in trees, of what came from the ranks, are additions.
 //
 //===----------------------------------------------------------------------===//
@@ -95,15 +95,6 @@ private:
   SmallVector<AxisAttr> levels; ///< outermost first
 };
 } // namespace
-
-/// Adds the name of a new axis to `tsr.axes`, before the one that it divides.
-static void declareAxis(ModuleOp module, StringRef name, StringRef before) {
-  SmallVector<StringRef> order;
-  if (auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes)) order = names(declared);
-  if (llvm::is_contained(order, name)) return;
-  order.insert(llvm::find(order, before), name);
-  module->setAttr(attrs::axes, Builder(module.getContext()).getStrArrayAttr(order));
-}
 
 /// Two iterations a level, and what is left in the innermost one.
 void NestedRepeat::chooseLevels() {

@@ -68,7 +68,7 @@ inline constexpr llvm::StringLiteral pass = "tsr.pass";
 /// f32: the phase `precision` leaves the op and its results in f32.
 inline constexpr llvm::StringLiteral precision = "tsr.precision";
 /// Unit, on a sum over one axis whose size is a power of two: neighbours are added, then neighbouring sums, and so on.
-/// So the sum of the sums of equal ranges has the same bits.
+/// So the sum of the sums of equal ranges has the same bits. On a repeat: its iterations are leaves (docs/sharding.md).
 inline constexpr llvm::StringLiteral tree = "tsr.tree";
 /// On a repeat over leaves: the mesh axis that divides its iterations, from `shard` to `partition`.
 inline constexpr llvm::StringLiteral along = "tsr.along";
