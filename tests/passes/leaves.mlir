@@ -7,10 +7,10 @@
 // What leaves add is stacked, and the stack is summed in a tree. So is what they stack anyway, other axes first.
 // LEAVES-LABEL: func.func @step
 // LEAVES: %[[S:.*]]:3 = tsr.repeat [micro: 16] index %{{.*}} slice {{.*}} attributes {tsr.tree}
-// LEAVES: %[[OF:.*]] = tsr.reduce sum %{{.*}} over [in] : !in
-// LEAVES: tsr.yield %{{.*}}, %{{.*}}, %[[OF]] : !in, !in, !f32
-// LEAVES-DAG: tsr.reduce sum %[[S]]#0 over [micro] {tsr.tree} : !micro_in
-// LEAVES-DAG: tsr.reduce sum %[[S]]#2 over [micro] {tsr.tree} : !micro
+// LEAVES: %[[OF:.*]] = tsr.reduce sum %{{.*}} over [in]
+// LEAVES: tsr.yield %{{.*}}, %{{.*}}, %[[OF]] :
+// LEAVES-DAG: tsr.reduce sum %[[S]]#0 over [micro] {tsr.tree}
+// LEAVES-DAG: tsr.reduce sum %[[S]]#2 over [micro] {tsr.tree}
 
 // The mesh axis of the batch divides the leaves, and nothing inside of them.
 // SHARD-LABEL: func.func @step
@@ -23,12 +23,12 @@
 // Each rank runs eight iterations; draws know the number of the leaf, as a salt along the mesh axis.
 // WIDE-LABEL: func.func @step
 // WIDE: %[[R:.*]]:2 = tsr.repeat [micro: 8] index %[[I:.*]] slice
-// WIDE: %[[AT:.*]] = tsr.index : !data_i32
+// WIDE: %[[AT:.*]] = tsr.index
 // WIDE: %[[FIRST:.*]] = tsr.mul %[[AT]]
 // WIDE: %[[NUMBER:.*]] = tsr.add %[[FIRST]], %[[I]]
 // WIDE: tsr.random uniform site 7 seed %{{.*}} step %{{.*}} salts %[[NUMBER]] strides {batch = 3 : i64, data = 0 : i64, in = 1 : i64}
-// WIDE: %[[OWN:.*]] = tsr.reduce sum %[[R]]#0 over [micro] {tsr.tree} : !data_micro_in
-// WIDE: tsr.reduce sum %[[OWN]] over [data] {tsr.tree} : !data_in
+// WIDE: %[[OWN:.*]] = tsr.reduce sum %[[R]]#0 over [micro] {tsr.tree}
+// WIDE: tsr.reduce sum %[[OWN]] over [data] {tsr.tree}
 
 // The sum of what came from the ranks is one in a tree, too.
 // RANK-LABEL: func.func @step
@@ -39,13 +39,14 @@
 
 // Eight leaves of a rank: sums of four are added to what begins with -0.
 // ADDED-LABEL: func.func @step
-// ADDED: %[[Z:.*]] = tsr.constant -0.0 -> !in
-// ADDED: tsr.repeat [micro_2: 2] index %{{.*}} carry (%[[SUM:.*]] = %[[Z]] : !in
+// ADDED: %[[Z:.*]] = tsr.constant -0.0 -> <[in: 3], f32>
+// ADDED: tsr.repeat [micro_2: 2] index %{{.*}} carry (%[[SUM:.*]] = %[[Z]] :
 // ADDED: tsr.repeat [micro: 4] index {{.*}} attributes {tsr.tree}
-// ADDED: %[[A:.*]] = tsr.add %{{.*}}, %{{.*}} : !in
-// ADDED: %[[B:.*]] = tsr.add %{{.*}}, %{{.*}} : !in
-// ADDED: %[[C:.*]] = tsr.add %[[A]], %[[B]] : !in
-// ADDED: tsr.add %[[SUM]], %[[C]] : !in
+// ADDED: tsr.yield
+// ADDED: %[[A:.*]] = tsr.add %{{.*}}, %{{.*}} : <[in: 3], f32>
+// ADDED: %[[B:.*]] = tsr.add %{{.*}}, %{{.*}} : <[in: 3], f32>
+// ADDED: %[[C:.*]] = tsr.add %[[A]], %[[B]]
+// ADDED: tsr.add %[[SUM]], %[[C]]
 // ADDED-NOT: tsr.reduce {{.*}} over [data]
 // ADDED: return
 
