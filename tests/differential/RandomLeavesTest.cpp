@@ -53,7 +53,7 @@ private:
   Choices choices;
   LocalizePassOptions exchanges;
   OwningOpRef<ModuleOp> program; ///< after `optimize`
-  int64_t leaves = 0; ///< 0: the steps read no data
+  int64_t leaves = 0; ///< 0: the steps read no data, or parameters have rows
   std::string second; ///< an axis that a second mesh axis of two ranks divides; empty: none
 };
 } // namespace
@@ -94,6 +94,9 @@ LogicalResult LeavesCheck::prepare() {
   for (StringRef name : {"hid", "seq", "head", "feat", "vocab"})
     if (wantsSecond && second.empty() && sizes.lookup(name) >= 2 && choices.oneIn(2)) second = name;
   hasSecondAxis = !second.empty();
+  // Parameters have no rows, in the language. Ranks would divide them.
+  for (StateOp state : stateTable(*program))
+    if (state.getTensorType().hasAxis("batch")) leaves = 0;
   return success();
 }
 

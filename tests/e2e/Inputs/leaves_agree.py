@@ -8,6 +8,7 @@ are separated by ";". OPTIONS: of all compilations
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 
@@ -38,6 +39,7 @@ def train(number, mesh, options):
     ranks = ranks_of(mesh)
     launch = [*mpirun, str(ranks)] if ranks > 1 else []
     where = ["--checkpoint-dir", folder, "--metrics", metrics]
+    shutil.rmtree(folder, ignore_errors=True)
     run([*launch, program, "train", "--data", data, "--steps", steps, "--threads", "1", "--quiet", *where])
     keys = ["step", "losses", "metrics", "total"]
     if "--zero" not in sys.argv[5]:  # with ZeRO it is a sum over other parts
