@@ -143,10 +143,10 @@ def TreeSumsPass : Tsr_ModulePass<"tsr-tree-sums"> {
   let summary = "writes sums in trees as additions";
   let description = [{
     A stack that is only summed in a tree is not stored: its repeat becomes nested ones, which add where a tree does
-    (`passes/TreeSums.cpp`). So four leaves or more, N on a rank, need memory for 2 + log2 N gradients, not for N. What was received from
-    ranks is added pair by pair.
+    (`passes/TreeSums.cpp`). So four leaves or more, N on a rank, need memory for 2 + log2 N gradients, not for N. What
+    was received from ranks is added pair by pair.
 
-    Ensures: no `tsr.tree`.
+    Ensures: no reduction has `tsr.tree`.
   }];
 }
 

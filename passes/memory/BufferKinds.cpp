@@ -75,8 +75,8 @@ bool BufferKinds::isTermOfGradient(KernelOp kernel, Value operand) {
   return false;
 }
 
-/// Sums that micro-batches accumulate, from their zeros on, and what is added to them; stacks of gradients of leaves; the
-/// parts of the gradient of a table that is also a weight matrix.
+/// Sums that micro-batches accumulate, from their zeros on, and what is added to them; stacks of gradients of leaves;
+/// the parts of the gradient of a table that is also a weight matrix.
 bool BufferKinds::isTermOfGradient(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (auto repeat = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp()) {

@@ -22,8 +22,8 @@ public:
 
   /// The values of all ranks, with the mesh axis as an axis.
   mlir::Value gatherAxis(mlir::Value value, llvm::StringRef along);
-  /// A reduction over the values of all ranks, a sum in a tree if `inTree`. Of a large value each rank reduces a part, and gathers the others: the
-  /// bytes that a ring of ranks would send.
+  /// A reduction over the values of all ranks, a sum in a tree if `inTree`. Of a large value each rank reduces a part,
+  /// and gathers the others: the bytes that a ring of ranks would send.
   mlir::Value allReduce(ReduceKind kind, mlir::Value value, llvm::StringRef along, bool inTree = false);
   /// This rank's part, along an axis whose size is a multiple of the ranks, of a reduction over the values of all.
   mlir::Value reduceScatter(ReduceKind kind, mlir::Value value, llvm::StringRef along, llvm::StringRef axis,

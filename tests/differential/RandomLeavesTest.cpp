@@ -53,8 +53,8 @@ private:
   Choices choices;
   LocalizePassOptions exchanges;
   OwningOpRef<ModuleOp> program; ///< after `optimize`
-  int64_t leaves = 0; ///< 0: the steps read no data, or parameters have rows
-  std::string second; ///< an axis that a second mesh axis of two ranks divides; empty: none
+  int64_t leaves = 0;            ///< 0: the steps read no data, or parameters have rows
+  std::string second;            ///< an axis that a second mesh axis of two ranks divides; empty: none
 };
 } // namespace
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a model with leaves on one rank and on several, and compares the bits of all losses and of the last checkpoint.
+"""Trains a model with leaves on one rank and on several; compares the bits of all losses and of the last checkpoint.
 
 usage: leaves_agree.py MODEL DATA LEAVES STEPS MESH [OPTIONS...]      MESH: options of `compile`, or "one rank"; several
 are separated by ";". OPTIONS: of all compilations
