@@ -279,15 +279,6 @@ std::string Chunk::freshAxisName() const {
   });
 }
 
-/// Adds the name of the new axis to `tsr.axes`, before the one that it divides.
-static void declareAxis(ModuleOp module, StringRef name, StringRef before) {
-  SmallVector<StringRef> order;
-  if (auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes)) order = names(declared);
-  if (llvm::is_contained(order, name)) return;
-  order.insert(llvm::find(order, before), name);
-  module->setAttr(attrs::axes, Builder(module.getContext()).getStrArrayAttr(order));
-}
-
 void Chunk::rewrite(int64_t parts) {
   auto module = contract->getParentOfType<ModuleOp>();
   std::string name = freshAxisName();

@@ -44,6 +44,7 @@ private:
   Value onWholeAxes(Operation *op, ArrayRef<StringRef> mentioned);
   Value draw(RandomOp op);
   SmallVector<Value> sameOp(Operation *op);
+  SmallVector<Value> attention(AttentionOp op);
 
   NamedTensorType localType(Value value) const {
     NamedTensorType type = tensorType(value);
@@ -110,8 +111,10 @@ SmallVector<StringRef> LocalFunction::meshAxesNamedBy(Operation *op) const {
 Value LocalFunction::reduce(ReduceOp op) {
   SmallVector<StringRef> own = ownAxesOf(op.getOver());
   Value value = local(op.getX());
+  bool isTree = op->hasAttr(attrs::tree);
   if (!own.empty()) value = b.reduce(op.getKind(), value, own);
-  for (StringRef along : meshAxesOf(op.getOver())) value = exchanges.allReduce(op.getKind(), value, along);
+  if (!own.empty() && isTree) value.getDefiningOp()->setAttr(attrs::tree, b.getUnitAttr());
+  for (StringRef along : meshAxesOf(op.getOver())) value = exchanges.allReduce(op.getKind(), value, along, isTree);
   return value;
 }
 
@@ -151,10 +154,11 @@ Value LocalFunction::draw(RandomOp op) {
       strides.push_back(b.getNamedAttr(axis.getName(), b.getI64IntegerAttr(stride)));
       continue;
     }
+    if (stride == 0) continue;
     Value start = b.mul(b.cast(position(axis.getName()), b.getI64Type()), static_cast<double>(stride));
     first = first ? b.add(first, start) : start;
   }
-  if (!first) return sameOp(op).front();
+  if (op.getType() == localType(op)) return sameOp(op).front();
   SmallVector<Value> salts = llvm::map_to_vector(op.getSalts(), [&](Value salt) { return local(salt); });
   return RandomOp::create(b, b.getLoc(), localType(op), op.getDistribution(), op.getSite(), local(op.getSeed()),
                           local(op.getStep()), salts, first, ArrayAttr(), b.getDictionaryAttr(strides));
@@ -188,7 +192,8 @@ bool LocalFunction::buildReduceScatter(ReduceOp reduce) {
   Value value = local(reduce.getX());
   if (!own.empty()) value = b.reduce(reduce.getKind(), value, own);
   if (pad) value = b.pad(value, pad.getAxis(), pad.getOffset(), tensorType(pad.getResult()).getSize(pad.getAxis()));
-  Value part = exchanges.reduceScatter(reduce.getKind(), value, along.front(), split.getAxis());
+  Value part = exchanges.reduceScatter(reduce.getKind(), value, along.front(), split.getAxis(),
+                                       /*inTree=*/reduce->hasAttr(attrs::tree));
   for (SplitOp each : splits) {
     locals[each.getResult()] = part;
     done.insert(each);
@@ -207,6 +212,26 @@ SmallVector<Value> LocalFunction::sameOp(Operation *op) {
   for (Value operand : op->getOperands()) map.map(operand, local(operand));
   Operation *clone = b.clone(*op, map);
   for (auto [result, wide] : llvm::zip(clone->getResults(), op->getResults())) result.setType(localType(wide));
+  return llvm::to_vector_of<Value>(clone->getResults());
+}
+
+/// One of a rank's leaf, whose regions have the mesh axis too. What they read of a rank's position is captured.
+SmallVector<Value> LocalFunction::attention(AttentionOp op) {
+  IRMapping map;
+  for (Value operand : op->getOperands()) map.map(operand, local(operand));
+  Operation *clone = b.cloneWithoutRegions(*op, map);
+  for (auto [result, wide] : llvm::zip(clone->getResults(), op->getResults())) result.setType(localType(wide));
+  for (auto [from, to] : llvm::zip(op->getRegions(), clone->getRegions())) {
+    if (from.empty()) continue;
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = new Block();
+    to.push_back(block);
+    for (BlockArgument argument : from.front().getArguments())
+      locals[argument] = block->addArgument(localType(argument), argument.getLoc());
+    b.setInsertionPointToEnd(block);
+    build(from.front());
+    YieldOp::create(b, b.getLoc(), local(from.front().getTerminator()->getOperand(0)));
+  }
   return llvm::to_vector_of<Value>(clone->getResults());
 }
 
@@ -231,6 +256,7 @@ void LocalFunction::buildOp(Operation *op) {
               return Values{b.cast(position(axis), tensorType(index.getResult()).getElementType())};
             })
             .Case([&](RandomOp random) { return Values{draw(random)}; })
+            .Case([&](AttentionOp op) { return attention(op); })
             .Default([&](Operation *) { return mentioned.empty() ? sameOp(op) : Values{onWholeAxes(op, mentioned)}; });
     for (auto [wide, value] : llvm::zip(op->getResults(), values)) locals[wide] = value;
   }

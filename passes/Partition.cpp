@@ -6,7 +6,8 @@
 //    they mix are decomposed first.
 // 3. Results of functions are brought to the sharding of their states; what is behind the end of a divided axis of a
 //    state is zero.
-// 4. Sums over mesh axes that are added to each other become one, in repeats too (sharding/LateReductions.h).
+// 4. Ranks divide the iterations of a repeat over leaves (sharding/SpreadLeaves.h).
+// 5. Sums over mesh axes that are added to each other become one, in repeats too (sharding/LateReductions.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #include "passes/Passes.h"
 #include "passes/sharding/LateReductions.h"
 #include "passes/sharding/Notes.h"
+#include "passes/sharding/SpreadLeaves.h"
 #include "passes/sharding/WideOps.h"
 
 namespace tessera {
@@ -231,6 +233,7 @@ struct PartitionPass : tessera::impl::PartitionPassBase<PartitionPass> {
     declareMeshAxes(module, mesh);
     for (func::FuncOp function : entryFunctions(module)) {
       partition(function, mesh);
+      spreadLeaves(function, mesh);
       delayReductions(function, mesh);
     }
     for (StateOp state : stateTable(module)) {

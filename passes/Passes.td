@@ -117,6 +117,39 @@ def OptimizePass : Tsr_ModulePass<"tsr-optimize"> {
   }];
 }
 
+def LeavesPass : Tsr_ModulePass<"tsr-leaves"> {
+  let summary = "sums over leaves in a binary tree";
+  let description = [{
+    With `tsr.leaves` the batch of `step` is cut into leaves, over which a repeat adds up gradients. Leaves are
+    independent of each other, so the repeat stacks what each adds, and the stack is summed in a tree (`tsr.tree`): in
+    the same order on any number of ranks that have whole leaves.
+
+    ```
+    before   %g = tsr.repeat [micro: 8] carry (%sum = %zero) … {
+               %next = tsr.add %sum, %d
+               tsr.yield %next
+             }
+    after    %s = tsr.repeat [micro: 8] … {
+               tsr.yield %d
+             }
+             %g = tsr.reduce sum %s over [micro] {tsr.tree}
+    ```
+
+    Requires: no updates. Ensures: the repeat over leaves carries nothing. Without leaves nothing changes.
+  }];
+}
+
+def TreeSumsPass : Tsr_ModulePass<"tsr-tree-sums"> {
+  let summary = "writes sums in trees as additions";
+  let description = [{
+    A stack that is only summed in a tree is not stored: its repeat becomes nested ones, which add where a tree does
+    (`passes/TreeSums.cpp`). So four leaves or more, N on a rank, need memory for 2 + log2 N gradients, not for N. What
+    was received from ranks is added pair by pair.
+
+    Ensures: no reduction has `tsr.tree`.
+  }];
+}
+
 def ShardPass : Tsr_ModulePass<"tsr-shard"> {
   let summary = "decides which axes are divided among ranks";
   let description = [{

@@ -36,10 +36,15 @@ static constexpr Phase phases[] = {
     {"optimize", [](auto &pm, auto &) { pm.addPass(createOptimizePass()), pm.addPass(createSimplifyPass()); }},
     // After `optimize`: the updates of divided states are divided like them. Before `chunk`, which divides what a rank
     // has. `precision` has fixed which values ranks exchange in which type.
-    {"shard", [](auto &pm, auto &) { pm.addPass(createShardPass()); }},
+    // `leaves` is a part of it: sums in a tree are what ranks divide without changing a bit.
+    {"shard", [](auto &pm, auto &) { pm.addPass(createLeavesPass()), pm.addPass(createShardPass()); }},
     // Apart from `shard`, so that what it decided can be read, and edited.
     {"partition", [](auto &pm, auto &) { pm.addPass(createPartitionPass()), pm.addPass(createSimplifyPass()); }},
-    {"localize", [](auto &pm, auto &) { pm.addPass(createLocalizePass()), pm.addPass(createSimplifyPass()); }},
+    // Then sums in trees become additions: only now it is known which of them are those of a rank.
+    {"localize",
+     [](auto &pm, auto &) {
+       pm.addPass(createLocalizePass()), pm.addPass(createTreeSumsPass()), pm.addPass(createSimplifyPass());
+     }},
     // After `precision` and `optimize`, which fix how large results are and what consumes them; before `layout`,
     // which makes the axes of repeats the outermost ones. Which results are stored is known after `tile` only; so it
     // runs the phases up to there on a copy first.

@@ -1,13 +1,15 @@
 //===- Shard.cpp - the driver of `tsr-shard` ------------------------------===//
 //
 // 1. Check what the user says of the mesh and of axes that are laid along mesh axes.
-// 2. Find what the states are divided along (sharding/StateShardings.h).
-// 3. Assign a sharding to every op (sharding/Assignment.h), and record it.
+// 2. With leaves: the mesh axis that the batch is laid along divides the repeat over leaves.
+// 3. Find what the states are divided along (sharding/StateShardings.h).
+// 4. Assign a sharding to every op (sharding/Assignment.h), and record it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
 #include "passes/Passes.h"
+#include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/StateShardings.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -72,6 +74,21 @@ static std::string problemOfUnused(const ProgramMesh &mesh, const Sharding &rule
   return "";
 }
 
+/// 2. Returns what is wrong; empty if nothing is.
+static std::string divideLeaves(ModuleOp module, const Sharding &rules, const ProgramMesh &mesh) {
+  for (func::FuncOp function : functionsWithLeaves(module)) {
+    std::optional<LeafRepeat> leaves = findLeafRepeat(function);
+    StringRef along = leaves ? rules.meshAxis(leaves->batch) : StringRef();
+    if (along.empty()) continue;
+    int64_t count = leafCount(module), ranks = mesh.size(along);
+    if (count % ranks != 0)
+      return "the " + std::to_string(ranks) + " ranks along `" + along.str() + "` cannot divide " +
+             std::to_string(count) + " leaves evenly: make them a power of two, at most " + std::to_string(count);
+    leaves->repeat->setAttr(attrs::along, StringAttr::get(module.getContext(), along));
+  }
+  return "";
+}
+
 namespace {
 struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
   void runOnOperation() override {
@@ -83,6 +100,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     SmallVector<StringRef> axes = declared ? names(declared) : SmallVector<StringRef>();
     std::string problem = problemOfMesh(mesh, axes);
     if (problem.empty()) problem = problemOfRules(module, rules, mesh, axes);
+    if (problem.empty()) problem = divideLeaves(module, rules, mesh);
     if (!problem.empty()) return refuse(problem);
     Assignment assignment(mesh, rules, ShardSettings::of(module).zero >= ZeroLevel::Gradients);
     std::optional<llvm::StringMap<Sharding>> ofState = StateShardings(module, mesh, assignment).find(problem);

@@ -146,7 +146,14 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
 }
 
 Input tessera::readForTarget(MLIRContext &context, const CommandOptions &options) {
-  Input input = readInput(context, options.input);
+  InputOptions read = options.input;
+  read.leaves = options.mesh.leaves;
+  auto setsMicroBatches = [](StringRef set) {
+    return llvm::is_contained({"accumulate", "accumulate.count"}, set.split('=').first.trim());
+  };
+  if (read.leaves > 0 && llvm::any_of(read.sets, setsMicroBatches))
+    return {{}, usage("--leaves cuts the batch as accumulate does; leave out --set accumulate"), {}};
+  Input input = readInput(context, read);
   if (!input.module) return input;
   if (int status = checkOutputs(options, input)) return {{}, status, {}};
   if (int status = setTargetOf(*input.module, options)) return {{}, status, {}};

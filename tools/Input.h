@@ -21,6 +21,7 @@ struct InputOptions {
   std::string path;
   std::vector<std::string> sets; ///< NAME=VALUE
   std::string precision;         ///< short for `--set compute=…`; empty: none
+  int64_t leaves = 0;            ///< the batch of a model file is cut into so many, as `accumulate` does; 0: none
   std::string preset;
   bool audits = false; ///< the program can compare its steps with f32
   /// Rows of a batch of `predict`, for a model that has been read before: its messages are not printed again.

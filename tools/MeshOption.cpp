@@ -6,6 +6,7 @@
 #include "passes/sharding/StateShardings.h"
 #include "runtime/base/PathPattern.h"
 #include "runtime/ranks/Mesh.h"
+#include "llvm/Support/MathExtras.h"
 #include <map>
 
 using namespace mlir;
@@ -42,6 +43,13 @@ std::string tessera::checkShardText(const std::string &text) {
     if (std::string problem = misplacedStar(rule->path); !problem.empty()) return problem;
   }
   return "";
+}
+
+std::string tessera::checkLeavesText(const std::string &text) {
+  constexpr int64_t most = 1 << 20;
+  int64_t count = 0;
+  bool isCount = !StringRef(text).getAsInteger(10, count) && count >= 2 && count <= most && llvm::isPowerOf2_64(count);
+  return isCount ? "" : "expected a power of two from 2 to " + std::to_string(most) + ", got `" + text + "`";
 }
 
 /// Enters the rules of `--shard`. Returns a problem, or an empty string.
@@ -82,18 +90,24 @@ static void addBatch(ModuleOp module, ShardSettings &settings) {
 
 std::string tessera::setMesh(ModuleOp module, const MeshOptions &options) {
   if (!options.isGiven()) return "";
-  if (options.mesh.empty())
+  bool needsMesh = !options.shards.empty() || options.zero > 0;
+  if (options.mesh.empty() && needsMesh)
     return "--shard and --zero divide a program among ranks: say how many with --mesh, as in --mesh data=2";
-  ShardSettings settings;
-  runtime::Mesh mesh = runtime::Mesh::parse(options.mesh);
-  for (const runtime::MeshAxis &axis : mesh.axes()) settings.mesh.emplace_back(axis.name, axis.size);
-  settings.zero = static_cast<ZeroLevel>(options.zero);
-  if (std::string problem = addShards(options.shards, settings); !problem.empty()) return problem;
-  addBatch(module, settings);
+  const ShardSettings recorded = ShardSettings::of(module);
+  ShardSettings settings = recorded;
+  if (!options.mesh.empty()) {
+    settings = {};
+    runtime::Mesh mesh = runtime::Mesh::parse(options.mesh);
+    for (const runtime::MeshAxis &axis : mesh.axes()) settings.mesh.emplace_back(axis.name, axis.size);
+    settings.zero = static_cast<ZeroLevel>(options.zero);
+    if (std::string problem = addShards(options.shards, settings); !problem.empty()) return problem;
+    addBatch(module, settings);
+  }
+  settings.leaves = options.leaves > 0 ? options.leaves : recorded.leaves;
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
-  if (reached && phaseIndex(reached.getValue()) >= phaseIndex("shard") && !(settings == ShardSettings::of(module)))
+  if (reached && phaseIndex(reached.getValue()) >= phaseIndex("shard") && !(settings == recorded))
     return "the module was taken through `shard` with other options about ranks; compile the model again, or leave out "
-           "--mesh, --shard and --zero";
+           "--mesh, --shard, --zero and --leaves";
   settings.record(module);
   return "";
 }

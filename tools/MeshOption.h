@@ -7,18 +7,20 @@
 
 namespace tessera {
 
-/// The values of `--mesh`, `--shard` and `--zero`.
+/// The values of `--mesh`, `--shard`, `--zero` and `--leaves`.
 struct MeshOptions {
   std::string mesh;                ///< `data=2,tensor=4`; empty: one rank
   std::vector<std::string> shards; ///< `ff=tensor,head=tensor` or `PATH:axis=mesh`
   int zero = 0;
+  int64_t leaves = 0; ///< 0: those that the module records
 
-  bool isGiven() const { return !mesh.empty() || !shards.empty() || zero > 0; }
+  bool isGiven() const { return !mesh.empty() || !shards.empty() || zero > 0 || leaves > 0; }
 };
 
-/// What is wrong with a value of `--mesh`, or of `--shard`; empty if nothing is.
+/// What is wrong with a value of `--mesh`, of `--shard` or of `--leaves`; empty if nothing is.
 std::string checkMeshText(const std::string &text);
 std::string checkShardText(const std::string &text);
+std::string checkLeavesText(const std::string &text);
 
 /// Enters the options in a module; without options it keeps what it records. The batch is laid along the mesh axis
 /// `data` if nothing else is. Returns a problem, or an empty string.

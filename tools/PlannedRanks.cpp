@@ -134,8 +134,13 @@ std::string PlannedRanks::describeExchanges() const {
                             rows.size() - listed);
 }
 
+std::string PlannedRanks::describeLeaves() const {
+  if (ranks.leaves == 0) return "";
+  return fmt::format("leaves      {}, whose gradients add in a binary tree\n", ranks.leaves);
+}
+
 std::string PlannedRanks::describe() const {
-  return ranks.mesh.empty() ? "" : describeAxes() + describeState() + describeExchanges();
+  return describeLeaves() + (ranks.mesh.empty() ? "" : describeAxes() + describeState() + describeExchanges());
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,6 +43,7 @@ private:
 
   void addExchange(const runtime::ExchangeSpec &exchange);
   std::vector<StateKind> stateKinds() const;
+  std::string describeLeaves() const;
   std::string describeAxes() const;
   std::string describeState() const;
   std::string describeExchanges() const;

@@ -199,6 +199,7 @@ Json tessera::planSummaryAsJson(const ProgramPlan &plan) {
   for (const auto &[kind, bytes] : plan.peak.kinds) kinds[kind] = bytes;
   json["peak"] = {{"pass", plan.peak.pass}, {"running", plan.peak.running}, {"kinds", std::move(kinds)}};
   json["time"] = PlannedTime(plan.manifest, plan.time).asJson();
+  json["leaves"] = plan.manifest.target.ranks.leaves;
   json["ranks"] = PlannedRanks(plan.manifest).asJson();
   json["memory"] = PlannedMemory(plan.manifest).asJson();
   json["device"] = deviceAsJson(plan.device);

@@ -130,9 +130,10 @@ static std::optional<Lever> sizeLever(Trials &trials, const char *axis) {
 static std::vector<Lever> leversOf(Trials &trials) {
   std::string problem;
   std::optional<DataSizes> sizes = trials.sizesWith({}, problem);
+  bool hasLeaves = trials.options().mesh.leaves > 0; // which cut the batch already
   std::vector<Lever> levers;
   for (const std::optional<Lever> &lever :
-       {memoryLever(trials), preferLever(trials), sizes ? accumulateLever(*sizes) : std::nullopt,
+       {memoryLever(trials), preferLever(trials), sizes && !hasLeaves ? accumulateLever(*sizes) : std::nullopt,
         precisionLever(trials), sizeLever(trials, data_keys::batch), sizeLever(trials, data_keys::seq)})
     if (lever && lever->steps > 0) levers.push_back(*lever);
   return levers;

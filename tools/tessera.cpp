@@ -72,6 +72,11 @@ static void addMeshOptions(CLI::App *command, MeshOptions &options) {
       ->add_option("--zero", options.zero,
                    "what ranks that the batch is divided among divide too: moments (1), gradients (2), weights (3)")
       ->check(CLI::Range(0, 3));
+  command
+      ->add_option("--leaves", options.leaves,
+                   "cut the batch into so many leaves, a power of two, whose gradients add in a binary tree: results "
+                   "are the same bits for every number of ranks along `data` that divides it")
+      ->check(checkLeavesText);
 }
 
 /// Options of commands that run the phases.

@@ -265,8 +265,9 @@ void ManifestWriter::writeExchange(const ExchangeTable::Entry &entry, uint32_t n
   });
 }
 
-/// Of a program for several ranks: keys `mesh` and `exchanges`.
+/// The key `leaves`, and of a program for several ranks `mesh` and `exchanges`.
 void ManifestWriter::writeRanks() {
+  if (auto leaves = module->getAttrOfType<IntegerAttr>(attrs::leaves)) json.attribute("leaves", leaves.getInt());
   ProgramMesh mesh = ProgramMesh::of(module);
   if (mesh.getAxes().empty()) return;
   json.attributeArray("mesh", [&] {

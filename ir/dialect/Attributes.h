@@ -30,6 +30,8 @@ inline constexpr llvm::StringLiteral mesh = "tsr.mesh";   ///< the mesh of ranks
 inline constexpr llvm::StringLiteral shard = "tsr.shard"; ///< which mesh axis an axis is laid along: dictionary
 inline constexpr llvm::StringLiteral shardStates = "tsr.shard_states"; ///< the same for states: array of dictionaries
 inline constexpr llvm::StringLiteral zero = "tsr.zero";                ///< the level of ZeRO: 1, 2 or 3
+/// The number of leaves that the batch of `step` is cut into, whose gradients add in a binary tree; absent: none.
+inline constexpr llvm::StringLiteral leaves = "tsr.leaves";
 // What the user says about memory (ir/program/MemorySettings.h), and what the phase `rematerialize` found.
 inline constexpr llvm::StringLiteral memory = "tsr.memory";       ///< dictionary {budget, arena}, in bytes
 inline constexpr llvm::StringLiteral remat = "tsr.remat";         ///< what is recomputed: a word
@@ -65,6 +67,11 @@ inline constexpr llvm::StringLiteral places = "tsr.places"; ///< one #tsr.place 
 inline constexpr llvm::StringLiteral pass = "tsr.pass";
 /// f32: the phase `precision` leaves the op and its results in f32.
 inline constexpr llvm::StringLiteral precision = "tsr.precision";
+/// Unit, on a sum over one axis whose size is a power of two: neighbours are added, then neighbouring sums, and so on.
+/// So the sum of the sums of equal ranges has the same bits. On a repeat: its iterations are leaves (docs/sharding.md).
+inline constexpr llvm::StringLiteral tree = "tsr.tree";
+/// On a repeat over leaves: the mesh axis that divides its iterations, from `shard` to `partition`.
+inline constexpr llvm::StringLiteral along = "tsr.along";
 /// On adjacent ops of a block that are horizontally fused, kernels on a GPU or GEMMs on a CPU: the number (i64) of
 /// their group. After `schedule`.
 inline constexpr llvm::StringLiteral fusionGroup = "tsr.group";

@@ -38,6 +38,14 @@ bool AxisOrder::isCanonical(NamedTensorType type) const {
   return llvm::is_sorted(type.getAxes(), [&](AxisAttr a, AxisAttr b) { return before(a.getName(), b.getName()); });
 }
 
+void tessera::declareAxis(ModuleOp module, StringRef name, StringRef before) {
+  SmallVector<StringRef> order;
+  if (auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes)) order = names(declared);
+  if (llvm::is_contained(order, name)) return;
+  order.insert(llvm::find(order, before), name);
+  module->setAttr(attrs::axes, Builder(module.getContext()).getStrArrayAttr(order));
+}
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//

@@ -30,6 +30,9 @@ private:
   llvm::StringMap<unsigned> ranks;
 };
 
+/// Adds the name of a new axis to that list, before the one that it divides.
+void declareAxis(mlir::ModuleOp module, llvm::StringRef name, llvm::StringRef before);
+
 /// An OpBuilder for tsr ops: location and canonical axis order are part of its state.
 /// Large because: a builder, with one method for each kind of op.
 class GraphBuilder : public mlir::OpBuilder {

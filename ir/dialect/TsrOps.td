@@ -41,10 +41,10 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [AttrSizedOperandSegments, Tsr_MayBeInKe
   let description = [{
     Each element depends on `seed`, `step`, `site`, `salts` and its index (row-major in canonical order of the axes)
     only, so that draws are the same under any layout, fusion, recomputation and sharding. `site` is a stable hash of
-    the draw's path in the model; `salts` are the induction values of the enclosing repeats. `canonical` lists
-    the axes in the order that the index follows: as declared, for initial values; `layout` sets it where it is not
-    set. `strides` says the same of a draw that is divided among ranks: the index is `first`, 0 where absent, plus the
-    sum of position times stride over the axes of the result.
+    the draw's path in the model; `salts` are the induction values of the enclosing repeats, which ranks may divide.
+    `canonical` lists the axes in the order that the index follows: as declared, for initial values; `layout` sets it
+    where it is not set. `strides` says the same of a draw that is divided among ranks: the index is `first`, 0 where
+    absent, plus the sum of position times stride over the axes of the result.
 
     key = (low, high word of seed); counter = (low, high word of the index, step, mix(site, salts)), where mix folds
     `h = (h ^ salt) * 0x9E3779B1 + 0x7F4A7C15` over the salts, outermost repeat first, starting with `h = site`.
@@ -52,10 +52,10 @@ def Tsr_RandomOp : Tsr_PureOp<"random", [AttrSizedOperandSegments, Tsr_MayBeInKe
     >> 8) * 2^-24)`. Common subexpression elimination never unifies draws of different sites.
 
     C1: `canonical` lists the axes of the result. C2: `strides` has an integer for each of them, and there is no
-    `canonical` beside it.
+    `canonical` beside it. C3: the result has the axes of `salts`.
   }];
   let arguments = (ins Tsr_DistributionAttr:$distribution, I32Attr:$site, Tsr_Scalar:$seed, Tsr_Scalar:$step,
-                       Variadic<Tsr_Scalar>:$salts, Optional<Tsr_Scalar>:$first,
+                       Variadic<Tsr_IntTensor>:$salts, Optional<Tsr_Scalar>:$first,
                        OptionalAttr<StrArrayAttr>:$canonical, OptionalAttr<DictionaryAttr>:$strides);
   let results = (outs Tsr_FloatTensor:$result);
   let assemblyFormat = [{

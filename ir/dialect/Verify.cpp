@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/dialect/Attributes.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/dialect/Tsr.h"
 #include "llvm/ADT/StringSet.h"
@@ -112,6 +113,9 @@ LogicalResult IndexOp::verify() {
 
 LogicalResult RandomOp::verify() {
   ArrayRef<AxisAttr> axes = getType().getAxes();
+  for (Value salt : getSalts())
+    for (AxisAttr axis : tensorType(salt).getAxes())
+      if (!llvm::is_contained(axes, axis)) return emitOpError("a salt has ") << axis << ", which the result lacks";
   if (std::optional<DictionaryAttr> strides = getStrides()) {
     auto has = [&](AxisAttr axis) { return strides->getAs<IntegerAttr>(axis.getName()) != nullptr; };
     if (strides->size() == axes.size() && llvm::all_of(axes, has) && !getCanonical()) return success();
@@ -185,6 +189,10 @@ LogicalResult ReduceOp::verify() {
   if (failed(::unite(*this, sizes, getX().getType()))) return failure();
   for (StringRef name : names(getOver()))
     if (!sizes.erase(name)) return emitOpError("operand has no axis `") << name << "`";
+  bool isPaired = getKind() == ReduceKind::Sum && getOver().size() == 1 &&
+                  llvm::isPowerOf2_64(getX().getType().getSize(names(getOver()).front()));
+  if ((*this)->hasAttr(attrs::tree) && !isPaired)
+    return emitOpError("expected a sum over one axis, of a power of two elements, to be added in a tree");
   if (failed(expectElementType(*this, getX().getType().getElementType(), getType().getElementType()))) return failure();
   return expectAxes(*this, sizes, getType());
 }

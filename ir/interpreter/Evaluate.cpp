@@ -1,5 +1,6 @@
 //===- Evaluate.cpp - sources, contraction, reduction, axis ops -----------===//
 
+#include "ir/dialect/Attributes.h"
 #include "ir/dialect/Gelu.h"
 #include "ir/interpreter/Interpreter.h"
 #include "ir/interpreter/IterationSpace.h"
@@ -94,12 +95,26 @@ static double combine(ReduceKind kind, double a, double b) {
   return kind == ReduceKind::Max ? std::max(a, b) : std::min(a, b);
 }
 
+/// The sum of a power of two terms, neighbours first.
+static double treeSum(ArrayRef<double> terms, PartialRounding partial) {
+  if (terms.size() == 1) return terms.front();
+  size_t half = terms.size() / 2;
+  return partial(treeSum(terms.take_front(half), partial) + treeSum(terms.drop_front(half), partial));
+}
+
 LogicalResult ReduceOp::evaluate(Operands operands, Results results, Interpreter &interpreter) {
   const TensorValue &x = operands[0];
   TensorValue &result = results[0];
   ReduceKind kind = getKind();
   Type type = result.type.getElementType();
   PartialRounding partial = isa<FloatType>(type) ? interpreter.partialRounding(type) : PartialRounding{};
+  if ((*this)->hasAttr(attrs::tree)) {
+    std::vector<SmallVector<double>> terms(result.data.size());
+    IterationSpace space(x.type.getAxes());
+    space.add(x.type).add(result.type).forEach([&](ArrayRef<int64_t> at) { terms[at[1]].push_back(x.data[at[0]]); });
+    for (auto [sum, ofResult] : llvm::zip(result.data, terms)) sum = treeSum(ofResult, partial);
+    return success();
+  }
   llvm::fill(result.data, neutral(kind, type));
   IterationSpace space(x.type.getAxes());
   space.add(x.type).add(result.type).forEach([&](ArrayRef<int64_t> at) {

@@ -1,6 +1,7 @@
 //===- EvaluateRandom.cpp - counter-based random numbers ------------------===//
 
 #include "ir/interpreter/Interpreter.h"
+#include "ir/interpreter/IterationSpace.h"
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -28,23 +29,22 @@ static double draw(Distribution distribution, const std::array<uint32_t, 4> &wor
 
 LogicalResult RandomOp::evaluate(ArrayRef<TensorValue> operands, MutableArrayRef<TensorValue> results, Interpreter &) {
   auto seed = static_cast<uint64_t>(static_cast<int64_t>(operands[0].data[0]));
-  auto word = [](const TensorValue &scalar) { return static_cast<uint32_t>(static_cast<int64_t>(scalar.data[0])); };
-  uint32_t mixed = getSite();
-  for (const TensorValue &salt : operands.slice(2, getSalts().size()))
-    mixed = (mixed ^ word(salt)) * 0x9E3779B1u + 0x7F4A7C15u;
-
+  auto word = [](double value) { return static_cast<uint32_t>(static_cast<int64_t>(value)); };
+  ArrayRef<TensorValue> salts = operands.slice(2, getSalts().size());
   TensorValue &result = results[0];
   uint64_t first = getFirst() ? static_cast<uint64_t>(static_cast<int64_t>(operands.back().data[0])) : 0;
-  SmallVector<int64_t> strides = getIndexStrides();
-  SmallVector<int64_t> sizes = llvm::map_to_vector(result.type.getAxes(), [](AxisAttr axis) { return axis.getSize(); });
-  SmallVector<int64_t> point(sizes.size(), 0);
-  for (double &element : result.data) {
-    uint64_t index = first;
-    for (auto [at, stride] : llvm::zip(point, strides)) index += static_cast<uint64_t>(at * stride);
-    auto words = philox({uint32_t(index), uint32_t(index >> 32), word(operands[1]), mixed},
+
+  IterationSpace space(result.type.getAxes());
+  space.addStrided(getIndexStrides()).add(result.type);
+  for (const TensorValue &salt : salts) space.add(salt.type);
+  space.forEach([&](ArrayRef<int64_t> at) {
+    uint64_t index = first + static_cast<uint64_t>(at[0]);
+    uint32_t mixed = getSite();
+    for (auto [salt, offset] : llvm::zip(salts, at.drop_front(2)))
+      mixed = (mixed ^ word(salt.data[offset])) * 0x9E3779B1u + 0x7F4A7C15u;
+    auto words = philox({uint32_t(index), uint32_t(index >> 32), word(operands[1].data[0]), mixed},
                         {uint32_t(seed), uint32_t(seed >> 32)});
-    element = draw(getDistribution(), words);
-    for (size_t axis = sizes.size(); axis-- > 0 && ++point[axis] == sizes[axis];) point[axis] = 0;
-  }
+    result.data[at[1]] = draw(getDistribution(), words);
+  });
   return success();
 }

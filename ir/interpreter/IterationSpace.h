@@ -31,6 +31,12 @@ public:
     return *this;
   }
 
+  /// Adds what moves so far along each axis of the space.
+  IterationSpace &addStrided(llvm::ArrayRef<int64_t> along) {
+    strides.emplace_back(along);
+    return *this;
+  }
+
   /// Calls `body` with one offset for each tensor, in the order in which they were added.
   template <typename Body> void forEach(Body body) const {
     llvm::SmallVector<int64_t> point(sizes.size(), 0), offsets(strides.size(), 0);

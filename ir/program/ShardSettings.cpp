@@ -27,6 +27,7 @@ ShardSettings ShardSettings::of(ModuleOp module) {
       settings.states.push_back({textAt(entry, pathKey), textAt(entry, axisKey), textAt(entry, alongKey)});
   if (auto zero = module->getAttrOfType<IntegerAttr>(attrs::zero))
     settings.zero = static_cast<ZeroLevel>(std::clamp<int64_t>(zero.getInt(), 0, 3));
+  if (auto leaves = module->getAttrOfType<IntegerAttr>(attrs::leaves)) settings.leaves = leaves.getInt();
   return settings;
 }
 
@@ -53,4 +54,5 @@ void ShardSettings::record(ModuleOp module) const {
         b.getDictionaryAttr({text(pathKey, rule.path), text(axisKey, rule.axis), text(alongKey, rule.along)}));
   set(attrs::shardStates, ofStates.empty() ? Attribute() : b.getArrayAttr(ofStates));
   set(attrs::zero, zero == ZeroLevel::None ? Attribute() : b.getI64IntegerAttr(static_cast<int64_t>(zero)));
+  set(attrs::leaves, leaves == 0 ? Attribute() : b.getI64IntegerAttr(leaves));
 }

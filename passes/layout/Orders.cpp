@@ -35,6 +35,7 @@ private:
   void planWait(WaitOp op);
   void planRepeat(RepeatOp op);
   void planReturn(func::ReturnOp op);
+  NamedTensorType orderOfStacked(RepeatOp repeat, Value value) const;
 
   /// Canonical order, except that the axes of repeats come first: a repeat slices the outermost axis.
   NamedTensorType normal(NamedTensorType type) const;
@@ -120,6 +121,11 @@ static NamedTensorType withoutAxes(NamedTensorType type, ArrayRef<StringRef> dro
       llvm::filter_to_vector(type.getAxes(), [&](AxisAttr a) { return !llvm::is_contained(drop, a.getName()); }));
 }
 
+/// Of a leaf, the normal order, so that what a leaf computes, and how, does not depend on what follows it.
+NamedTensorType OrderPlanner::orderOfStacked(RepeatOp repeat, Value value) const {
+  return repeat->hasAttr(attrs::tree) ? normal(tensorType(value)) : known(value);
+}
+
 void OrderPlanner::planRepeat(RepeatOp op) {
   StringRef axis = op.getAxis().getName();
   assign(op.getInduction(), tensorType(op.getInduction()));
@@ -132,11 +138,12 @@ void OrderPlanner::planRepeat(RepeatOp op) {
   for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs()))
     assign(argument, known(operand));
   planBlock(op.getBlock());
-  for (auto [use, argument] : llvm::zip(op.getYield()->getOpOperands(), op.getCarriedArgs()))
-    need(use, known(argument));
-  for (auto [i, result] : llvm::enumerate(op.getResults()))
-    assign(result, i < op.getCarried().size() ? known(op.getCarried()[i])
-                                              : withOutermost(known(op.getYield().getValues()[i]), op.getAxis()));
+  for (auto [i, use] : llvm::enumerate(op.getYield()->getOpOperands())) {
+    bool isCarried = i < op.getCarried().size();
+    NamedTensorType yielded = isCarried ? known(op.getCarriedArgs()[i]) : orderOfStacked(op, use.get());
+    need(use, yielded);
+    assign(op.getResult(i), isCarried ? known(op.getCarried()[i]) : withOutermost(yielded, op.getAxis()));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -372,6 +379,7 @@ int OrderPlanner::scoreUse(OpOperand &use, NamedTensorType type, int &budget) co
     if (!repeat) return 0;
     unsigned i = use.getOperandNumber();
     if (i < repeat.getCarried().size()) return known(repeat.getCarriedArgs()[i]) == type ? 12 : 0;
+    if (repeat->hasAttr(attrs::tree)) return orderOfStacked(repeat, use.get()) == type ? 12 : 0;
     return score(repeat.getResult(i), withOutermost(type, repeat.getAxis()), budget);
   }
   if (auto repeat = dyn_cast<RepeatOp>(op)) {

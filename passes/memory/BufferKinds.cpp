@@ -53,10 +53,12 @@ BufferKind BufferKinds::find(Value value) {
 // Sums of gradients
 //===----------------------------------------------------------------------===//
 
-/// Whether `sum` is computed from `term` by additions and copies alone, or by a scatter that adds to it.
+/// Whether `sum` is computed from `term`, or from parts of it, by additions and copies alone, or by a scatter that adds
+/// to it.
 static bool isTermOf(Value term, Value sum) {
   if (term == sum) return true;
   Operation *op = sum.getDefiningOp();
+  if (auto gather = dyn_cast_or_null<GatherOp>(op)) return gather.getX() == term;
   if (auto scatter = dyn_cast_or_null<ScatterAddOp>(op)) return scatter.getInit() == term;
   bool isSum = isa_and_nonnull<AddOp, CastOp, ReorderOp>(op);
   return isSum && llvm::any_of(op->getOperands(), [&](Value operand) { return isTermOf(term, operand); });
@@ -67,14 +69,14 @@ bool BufferKinds::isTermOfGradient(KernelOp kernel, Value operand) {
   for (auto [input, argument] : llvm::zip(kernel.getInputs(), kernel.getBlock().getArguments()))
     for (OpResult result : kernel->getResults()) {
       bool isTerm = input == operand && isTermOf(argument, end->getOperand(result.getResultNumber())) &&
-                    tensorType(operand).getNumElements() == tensorType(result).getNumElements();
+                    tensorType(operand).getNumElements() >= tensorType(result).getNumElements();
       if (isTerm && of(result) == BufferKind::Gradient) return true;
     }
   return false;
 }
 
-/// Sums that micro-batches accumulate, from their zeros on, and what is added to them; the parts of the gradient of a
-/// table that is also a weight matrix.
+/// Sums that micro-batches accumulate, from their zeros on, and what is added to them; stacks of gradients of leaves;
+/// the parts of the gradient of a table that is also a weight matrix.
 bool BufferKinds::isTermOfGradient(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (auto repeat = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp()) {

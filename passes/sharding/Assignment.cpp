@@ -2,14 +2,15 @@
 
 #include "passes/sharding/Assignment.h"
 #include "ir/program/Program.h"
+#include "passes/sharding/LeafRepeat.h"
 
 using namespace mlir;
 using namespace tessera;
 
-Sharding Assignment::byRules(NamedTensorType type) const {
+Sharding Assignment::byRules(NamedTensorType type, const Sharding &by) const {
   Sharding result;
   for (AxisAttr axis : type.getAxes()) {
-    StringRef along = rules.meshAxis(axis.getName());
+    StringRef along = by.meshAxis(axis.getName());
     if (!along.empty() && isLongEnough(axis, along) && !result.uses(along)) result.divide(axis.getName(), along);
   }
   return result;
@@ -23,7 +24,19 @@ static bool isGivenInParts(func::FuncOp function, unsigned argument) {
   return !role || llvm::is_contained({"data", "weight"}, role.getValue());
 }
 
+/// Where ranks divide leaves, they do not divide the rows of one.
+void Assignment::findLeaves(func::FuncOp function) {
+  opRules = rules, leaves = {}, alongLeaves = {}, ofLeaf.clear();
+  std::optional<LeafRepeat> found = findLeafRepeat(function);
+  auto along = found ? found->repeat->getAttrOfType<StringAttr>(attrs::along) : StringAttr();
+  if (!along) return;
+  leaves = found->repeat, alongLeaves = along.getValue(), ofLeaf = opsOfLeaf(leaves);
+  opRules.makeWhole(found->batch);
+  opRules.divide(leaves.getAxis().getName(), alongLeaves);
+}
+
 void Assignment::assign(func::FuncOp function, const llvm::StringMap<Sharding> &ofState) {
+  findLeaves(function);
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     if (StringRef state = argumentState(function, number); !state.empty())
@@ -59,12 +72,12 @@ Sharding Assignment::forwardSharding(Operation *op) const {
   Sharding result;
   SmallVector<AxisAttr> space = spaceOf(op);
   auto divide = [&](AxisAttr axis, StringRef along) {
-    bool isPossible = !along.empty() && !result.uses(along) && result.meshAxis(axis.getName()).empty() &&
-                      isLongEnough(axis, along) && canDivide(op, axis.getName(), mesh.size(along)) &&
-                      !isPartOfDivided(op, axis.getName(), result);
+    bool isPossible = !along.empty() && !result.uses(along) && mayUse(along, op) &&
+                      result.meshAxis(axis.getName()).empty() && isLongEnough(axis, along) &&
+                      canDivide(op, axis.getName(), mesh.size(along)) && !isPartOfDivided(op, axis.getName(), result);
     if (isPossible) result.divide(axis.getName(), along);
   };
-  for (AxisAttr axis : space) divide(axis, rules.meshAxis(axis.getName()));
+  for (AxisAttr axis : space) divide(axis, opRules.meshAxis(axis.getName()));
   // Ops of elements of their own follow their operands.
   if (!isa<ElementwiseOpInterface>(op)) return result;
   for (Value operand : op->getOperands()) {
@@ -82,7 +95,7 @@ void Assignment::assignForward(RepeatOp repeat) {
   StringRef axis = repeat.getAxis().getName();
   for (auto [i, operand] : llvm::enumerate(repeat.getOperands())) {
     bool isCarried = i < repeat.getCarried().size();
-    ofOperands.push_back(isCarried ? byRules(tensorType(operand)) : ofValues.lookup(operand));
+    ofOperands.push_back(isCarried ? byRules(tensorType(operand), opRules) : ofValues.lookup(operand));
     ofOperands.back().makeWhole(axis);
   }
   for (auto [argument, sharding] : llvm::zip(repeat.getBlock().getArguments().drop_front(), ofOperands))
@@ -147,7 +160,7 @@ void Assignment::adopt(Operation *op) {
   if (!wanted || !ownsElements) return;
   Sharding sharding = ofOps.lookup(op);
   for (const Sharding::Part &part : wanted->getParts()) {
-    bool isPossible = sharding.meshAxis(part.axis).empty() && !sharding.uses(part.mesh) &&
+    bool isPossible = sharding.meshAxis(part.axis).empty() && !sharding.uses(part.mesh) && mayUse(part.mesh, op) &&
                       canDivide(op, part.axis, mesh.size(part.mesh)) && mayAdopt(op, part.axis) &&
                       !isPartOfDivided(op, part.axis, sharding);
     if (isPossible) sharding.divide(part.axis, part.mesh);
@@ -191,6 +204,7 @@ void Assignment::assignBackward(Block &block) {
       Value value = repeat.getYield().getValues()[i];
       Sharding wanted = demands.lookup(repeat.getResult(i)).value_or(Sharding()).within(tensorType(value));
       stacked.push_back(ofValues.lookup(value).unitedWith(wanted));
+      if (repeat == leaves) stacked.back().makeWhole(stacked.back().axisAlong(alongLeaves));
       ofValues[repeat.getResult(i)] = stacked.back();
     }
     ofRepeats[repeat].append(stacked);
@@ -207,7 +221,8 @@ void Assignment::followOperands(Block &block) {
       Sharding ofOperand = ofValues.lookup(operand).unitedWith(demands.lookup(operand).value_or(Sharding()));
       ofOperand = sharding.unitedWith(ofOperand);
       for (const Sharding::Part &part : ofOperand.getParts())
-        if (sharding.meshAxis(part.axis).empty() && canDivide(&op, part.axis, mesh.size(part.mesh)))
+        if (sharding.meshAxis(part.axis).empty() && mayUse(part.mesh, &op) &&
+            canDivide(&op, part.axis, mesh.size(part.mesh)))
           sharding.divide(part.axis, part.mesh);
     }
     ofValues[op.getResult(0)] = sharding.within(tensorType(op.getResult(0)));

@@ -26,14 +26,16 @@ public:
   Assignment(const ProgramMesh &mesh, Sharding rules, bool dividesSums = false)
       : mesh(mesh), rules(std::move(rules)), dividesSums(dividesSums) {}
 
-  /// Of a function; `ofState` has what each state is divided along.
+  /// Of a function; `ofState` has what each state is divided along. In one with leaves whose repeat a mesh axis divides
+  /// (`tsr.along`), that axis divides the leaves, and no rows of one.
   void assign(mlir::func::FuncOp function, const llvm::StringMap<Sharding> &ofState);
   /// By the rules alone, of a tensor.
-  Sharding byRules(NamedTensorType type) const;
+  Sharding byRules(NamedTensorType type) const { return byRules(type, rules); }
   /// Writes `tsr.sharding` of the ops of a function, and of its arguments and results.
   void record(mlir::func::FuncOp function) const;
 
 private:
+  Sharding byRules(NamedTensorType type, const Sharding &by) const;
   void assignForward(mlir::Block &block);
   void assignForward(RepeatOp repeat);
   Sharding forwardSharding(mlir::Operation *op) const;
@@ -45,10 +47,17 @@ private:
   bool isFlexible(mlir::Operation *op) const;
   void followOperands(mlir::Block &block);
   bool isLongEnough(AxisAttr axis, llvm::StringRef along) const { return axis.getSize() >= mesh.size(along); }
+  void findLeaves(mlir::func::FuncOp function);
+  /// Whether a mesh axis may divide an op: not that of the leaves, if it depends on the leaf.
+  bool mayUse(llvm::StringRef along, mlir::Operation *op) const { return along != alongLeaves || !ofLeaf.contains(op); }
 
   const ProgramMesh &mesh;
   Sharding rules;
   bool dividesSums;
+  Sharding opRules;            ///< those of the ops of the function
+  RepeatOp leaves;             ///< the repeat over leaves that ranks divide; null: there is none
+  llvm::StringRef alongLeaves; ///< the mesh axis that divides them
+  llvm::DenseSet<mlir::Operation *> ofLeaf;
   llvm::DenseMap<mlir::Operation *, Sharding> ofOps;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Sharding>>
       ofRepeats; ///< of each operand, then of what is stacked

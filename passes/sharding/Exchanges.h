@@ -1,7 +1,8 @@
 //===- Exchanges.h - collectives by what moves bytes ----------------------===//
 //
 // Ranks exchange bytes only: an all-gather or an all-to-all. Sums are ops of the program, over what was received, in
-// the order of the ranks. So every element type works, and the library that moves the bytes changes no bit.
+// the order of the ranks, or in a tree of them. So every element type works, and the library that moves the bytes
+// changes no bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +22,17 @@ public:
 
   /// The values of all ranks, with the mesh axis as an axis.
   mlir::Value gatherAxis(mlir::Value value, llvm::StringRef along);
-  /// A reduction over the values of all ranks. Of a large value each rank reduces a part, and gathers the others: the
-  /// bytes that a ring of ranks would send.
-  mlir::Value allReduce(ReduceKind kind, mlir::Value value, llvm::StringRef along);
+  /// A reduction over the values of all ranks, a sum in a tree if `inTree`. Of a large value each rank reduces a part,
+  /// and gathers the others: the bytes that a ring of ranks would send.
+  mlir::Value allReduce(ReduceKind kind, mlir::Value value, llvm::StringRef along, bool inTree = false);
   /// This rank's part, along an axis whose size is a multiple of the ranks, of a reduction over the values of all.
-  mlir::Value reduceScatter(ReduceKind kind, mlir::Value value, llvm::StringRef along, llvm::StringRef axis);
+  mlir::Value reduceScatter(ReduceKind kind, mlir::Value value, llvm::StringRef along, llvm::StringRef axis,
+                            bool inTree = false);
 
 private:
   mlir::Value exchange(ExchangeKind kind, mlir::Value value, llvm::StringRef along);
-  mlir::Value reduceGathered(ReduceKind kind, mlir::Value value, llvm::StringRef along);
+  /// Of what came from all ranks.
+  mlir::Value reduce(ReduceKind kind, mlir::Value received, llvm::StringRef along, bool inTree);
 
   GraphBuilder &b;
   const ProgramMesh &mesh;

@@ -12,6 +12,8 @@
 // In the order of the ops, those of a repeat before the repeat, so that the result of one step is there for the next.
 // Else the sums of a repeat stay where they are: those of one layer can be exchanged while the next is computed.
 //
+// Sums in a tree stay what they are.
+//
 // Parts of sums that are rounded to bf16 or f16 are not rounded: there is one rounding, of the last sum.
 //
 //===----------------------------------------------------------------------===//
@@ -133,7 +135,8 @@ bool SumOfParts::isSum(Operation *op, bool withStacks) {
   auto isFloat = [](Value value) { return isa<FloatType>(tensorType(value).getElementType()); };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](ReduceOp reduce) {
-        if (reduce.getKind() != ReduceKind::Sum || !isFloat(reduce.getX())) return false;
+        if (reduce.getKind() != ReduceKind::Sum || !isFloat(reduce.getX()) || reduce->hasAttr(attrs::tree))
+          return false;
         bool isOwn = llvm::none_of(names(reduce.getOver()), [&](StringRef axis) { return mesh.has(axis); });
         return isOwn ? isSumWithoutAccumulator(reduce.getX()) : isSumOverMesh(reduce);
       })

@@ -124,7 +124,10 @@ Value WideOp::reduce(ReduceOp reduce) {
   ReduceKind kind = reduce.getKind();
   Value x = neutral(0, over, kind);
   if (kind == ReduceKind::Sum) x = asSummed(x, over);
-  return b.cast(combine(kind, b.reduce(kind, x, over), over), reduce.getType().getElementType());
+  Value part = b.reduce(kind, x, over), all = combine(kind, part, over);
+  if (Attribute tree = reduce->getAttr(attrs::tree)) // parts are ranges of a power of two elements: subtrees
+    for (Value sum : {part, all}) sum.getDefiningOp()->setAttr(attrs::tree, tree);
+  return b.cast(all, reduce.getType().getElementType());
 }
 
 Value WideOp::gather(GatherOp gather) {

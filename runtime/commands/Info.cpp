@@ -119,6 +119,7 @@ static std::string describeValidation(const DataSpec &data) {
 static void printRanks(const Manifest &manifest) {
   constexpr size_t shown = 20;
   const RanksSpec &ranks = manifest.target.ranks;
+  if (ranks.leaves > 0) printText("leaves {}: their gradients add in a binary tree\n", ranks.leaves);
   if (ranks.mesh.empty()) return;
   std::vector<std::string> axes;
   for (const MeshAxisSpec &axis : ranks.mesh) axes.push_back(fmt::format("{}={}", axis.name, axis.size));

@@ -42,6 +42,7 @@ static ExchangeSpec readExchange(const Json &json, const RanksSpec &ranks, const
 
 RanksSpec readRanksSpec(const Json &json, const std::string &where) {
   RanksSpec ranks;
+  ranks.leaves = json.value("leaves", int64_t(0));
   if (!json.contains("mesh")) return ranks;
   for (const Json &axis : json["mesh"]) ranks.mesh.push_back(readMeshAxis(axis, where));
   for (const Json &entry : member(json, "exchanges", where))

@@ -36,10 +36,11 @@ struct ExchangeSpec {
   }
 };
 
-/// The keys `mesh` and `exchanges` of a manifest.
+/// The keys `leaves`, `mesh` and `exchanges` of a manifest.
 struct RanksSpec {
   std::vector<MeshAxisSpec> mesh; ///< outermost axis first; empty: one rank
   std::vector<ExchangeSpec> exchanges;
+  int64_t leaves = 0; ///< what the batch of a step is cut into, on one rank too; 0: none
 
   /// Ranks along an axis of the mesh; 0 if it has no such axis.
   int64_t sizeAlong(const std::string &axis) const;
@@ -49,7 +50,7 @@ struct RanksSpec {
   int64_t received(const ExchangeSpec &exchange) const { return (sizeAlong(exchange.along) - 1) * exchange.bytes; }
 };
 
-/// Reads both keys from a manifest. Throws an Error that names `where`.
+/// Reads the keys from a manifest. Throws an Error that names `where`.
 RanksSpec readRanksSpec(const Json &json, const std::string &where);
 
 } // namespace tessera::runtime

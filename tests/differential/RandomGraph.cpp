@@ -74,6 +74,7 @@ void ProgramMaker::chooseSizes() {
   sizes["inner"] = 2;
   shapes.microBatches = choices.oneIn(6) ? 2 : 1;
   if (extra == Extra::MicroBatches) shapes.microBatches = choices.integer(2, 4);
+  if (extra == Extra::Leaves) shapes.microBatches = 1 << choices.integer(1, 3);
   sizes["micro"] = shapes.microBatches;
   OpBuilder b(shapes.module.getContext());
   shapes.module->setAttr(attrs::axes, b.getStrArrayAttr({"layer", "inner", "micro", "batch", "head", "seq", "key",

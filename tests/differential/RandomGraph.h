@@ -29,8 +29,8 @@ private:
 
 /// What a program has more of: pairs of products with GELU between them; functions of limited domain under selects that
 /// keep their operands inside; states that the model assigns, and stops; stacks of layers, with more layers; gradients
-/// that are accumulated over micro-batches.
-enum class Extra { None, Mlps, Guards, States, Stacks, MicroBatches };
+/// that are accumulated over micro-batches, a power of two of them as leaves.
+enum class Extra { None, Mlps, Guards, States, Stacks, MicroBatches, Leaves };
 
 /// The program of a seed, as after `parse`. `element` is the type of all floats.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomProgram(mlir::MLIRContext &context, unsigned seed, mlir::Type element,

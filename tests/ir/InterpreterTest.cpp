@@ -156,6 +156,39 @@ TEST(Sources, DrawsFollowTheCanonicalOrder) {
   expectNear(draw(columns), {x[0], x[3], x[1], x[4], x[2], x[5]});
 }
 
+TEST(Sources, DrawsOfLeavesHaveSaltsOfTheirOwn) {
+  const std::string i32 = "!tsr.tensor<[], i32>", result = "!tsr.tensor<[leaf: 2, a: 3], f32>";
+  std::vector<double> leaves = evaluate(
+      "%salt: " + vec(2, "i32", "leaf"), result,
+      "%seed = tsr.constant 7 -> !tsr.tensor<[], i64>\n%step = tsr.constant 3 -> " + i32 +
+          "\n%r = tsr.random uniform site 5 seed %seed step %step salts %salt strides {a = 1 : i64, leaf = 0 : i64} : "
+          "(!tsr.tensor<[], i64>, " +
+          i32 + ", " + vec(2, "i32", "leaf") + ") -> " + result,
+      {{4, 9}});
+  std::vector<double> one;
+  for (double salt : {4, 9}) {
+    std::vector<double> draws =
+        evaluate("%salt: " + i32, vec(3),
+                 "%seed = tsr.constant 7 -> !tsr.tensor<[], i64>\n%step = tsr.constant 3 -> " + i32 +
+                     "\n%r = tsr.random uniform site 5 seed %seed step %step salts %salt : "
+                     "(!tsr.tensor<[], i64>, " +
+                     i32 + ", " + i32 + ") -> " + vec(3),
+                 {{salt}});
+    one.insert(one.end(), draws.begin(), draws.end());
+  }
+  EXPECT_EQ(leaves, one);
+}
+
+TEST(Reductions, InATreeAddNeighboursFirst) {
+  auto sum = [](const std::string &mark) {
+    return evaluate("%x: " + vec(4, "f64"), "!tsr.tensor<[], f64>",
+                    "%r = tsr.reduce sum %x over [a] " + mark + " : " + vec(4, "f64") + " -> !tsr.tensor<[], f64>",
+                    {{1e16, 1, -1e16, 1}});
+  };
+  EXPECT_EQ(sum(""), std::vector<double>{1}) << "((1e16 + 1) - 1e16) + 1, where 1e16 + 1 is 1e16";
+  EXPECT_EQ(sum("{tsr.tree}"), std::vector<double>{0}) << "(1e16 + 1) + (-1e16 + 1)";
+}
+
 TEST(Reductions, OverNamedAxes) {
   std::string x = "!tsr.tensor<[a: 2, b: 3], f32>", y = "!tsr.tensor<[b: 3], f32>";
   auto reduce = [&](const std::string &kind, const std::vector<double> &data) {

@@ -248,6 +248,15 @@ func.func @f(%x0: !tsr.tensor<[batch: 3], f32>) {
 
 // -----
 
+// What is summed in a tree has a power of two terms along one axis.
+func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
+  // expected-error @below {{'tsr.reduce' op expected a sum over one axis, of a power of two elements, to be added in a tree}}
+  tsr.reduce sum %x0 over ["batch"] {tsr.tree} : !tsr.tensor<[batch: 3, in: 4], f32> -> !tsr.tensor<[in: 4], f32>
+  return
+}
+
+// -----
+
 // C3: A reduction has the element type of its operand.
 func.func @f(%x0: !tsr.tensor<[batch: 3, in: 4], f32>) {
   // expected-error @below {{'tsr.reduce' op expected element type 'f32', got 'f64'}}
@@ -783,6 +792,15 @@ func.func @f(%x: !tsr.tensor<[a: 2], f32>, %y: !tsr.tensor<[a: 2], f32>) {
   %s = tsr.start all_gather %x along data : !tsr.tensor<[a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>
   // expected-error @below {{'tsr.wait' op expected the result and the operand of a tsr.start of the same block}}
   tsr.wait %s sent %y : !tsr.tensor<[data: 2, a: 2], f32>, !tsr.tensor<[a: 2], f32>
+  return
+}
+
+// -----
+
+// C3: A draw has the axes of its salts.
+func.func @f(%seed: !tsr.tensor<[], i64>, %step: !tsr.tensor<[], i32>, %leaf: !tsr.tensor<[data: 2], i32>) {
+  // expected-error @below {{'tsr.random' op a salt has #tsr.axis<data: 2>, which the result lacks}}
+  tsr.random uniform site 1 seed %seed step %step salts %leaf : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>, !tsr.tensor<[data: 2], i32>) -> !tsr.tensor<[a: 2], f32>
   return
 }
 

@@ -71,3 +71,23 @@ module attributes {tsr.axes = ["feat", "batch", "class"], tsr.phase = "optimize"
     return %y : !tsr.tensor<[batch: 2, class: 4], f32>
   }
 }
+
+// -----
+
+// What a leaf yields has the normal order, whatever its readers would rather have. (Without `tsr.tree` it would be [out, in].)
+// CHECK-LABEL: func.func @step
+// CHECK: tsr.contract {{.*}} over [batch] {{.*}} -> !tsr.tensor<[in: 48, out: 80], f32>
+module attributes {tsr.axes = ["micro", "batch", "in", "out"], tsr.phase = "chunk"} {
+  func.func @step(%x: !tsr.tensor<[micro: 2, batch: 64, in: 48], f32> {tsr.input = {name = "x", role = "data"}},
+      %y: !tsr.tensor<[micro: 2, batch: 64, out: 80], f32> {tsr.input = {name = "y", role = "data"}},
+      %w: !tsr.tensor<[micro: 2, in: 48, out: 80], f32> {tsr.input = {name = "w", order = ["micro", "out", "in"], role = "argument"}})
+      -> (!tsr.tensor<[micro: 2, in: 48, out: 80], f32> {tsr.output = {name = "z", order = ["micro", "out", "in"], role = "result"}}) {
+    %g = tsr.repeat [micro: 2] index %i slice (%a = %x : !tsr.tensor<[micro: 2, batch: 64, in: 48], f32>, %b = %y : !tsr.tensor<[micro: 2, batch: 64, out: 80], f32>)
+        -> !tsr.tensor<[micro: 2, in: 48, out: 80], f32> attributes {tsr.tree} {
+      %d = tsr.contract %b, %a over [batch] : (!tsr.tensor<[batch: 64, out: 80], f32>, !tsr.tensor<[batch: 64, in: 48], f32>) -> !tsr.tensor<[in: 48, out: 80], f32>
+      tsr.yield %d : !tsr.tensor<[in: 48, out: 80], f32>
+    }
+    %z = tsr.mul %g, %w : !tsr.tensor<[micro: 2, in: 48, out: 80], f32>
+    return %z : !tsr.tensor<[micro: 2, in: 48, out: 80], f32>
+  }
+}

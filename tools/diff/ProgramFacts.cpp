@@ -313,7 +313,7 @@ static void addLoops(const Json &timeline, ProgramFacts &facts) {
 
 static void readDecisions(const Manifest &manifest, const Json &json, ProgramFacts &facts) {
   facts.decisions = {{"model", manifest.model}, {"compiler", manifest.compiler}};
-  for (const char *key : {"target", "mesh", "settings", "data"})
+  for (const char *key : {"target", "leaves", "mesh", "settings", "data"})
     if (json.contains(key)) addDecisions(key, json[key], facts);
   if (const Json &timelines = partAt(partAt(json, "plan", noMembers), "timelines", noMembers);
       timelines.contains(stepEntry))

@@ -54,6 +54,11 @@ TEST(RanksSpec, ReadsTheMeshAndExchanges) {
   EXPECT_EQ(ranks.received(second), 7);
 }
 
+TEST(RanksSpec, ReadsTheNumberOfLeaves) {
+  EXPECT_EQ(withRanks("\"leaves\": 8, " + withExchange("")).target.ranks.leaves, 8);
+  EXPECT_EQ(withRanks(withExchange("")).target.ranks.leaves, 0);
+}
+
 TEST(RanksSpec, WholeStatesHaveNoPadding) {
   StateEntry entry = withRanks(withExchange("")).state.front();
   EXPECT_EQ(formatAxes(entry.wholeAxes()), "[ff: 4, embed: 5]");
