@@ -216,6 +216,22 @@ static LogicalResult checkIsWhole(ModuleOp module, const ProgramMesh &mesh) {
   return success();
 }
 
+/// An error if ranks cannot divide the iterations of a repeat that names a mesh axis.
+static LogicalResult checkLeaves(ModuleOp module, const ProgramMesh &mesh) {
+  WalkResult result = module.walk([&](RepeatOp repeat) {
+    Attribute named = repeat->getAttr(attrs::along);
+    if (!named) return WalkResult::advance();
+    auto along = dyn_cast<StringAttr>(named);
+    bool isPossible = along && mesh.has(along.getValue()) && repeat.getCarried().empty() &&
+                      isa<func::FuncOp>(repeat->getParentOp()) &&
+                      repeat.getAxis().getSize() % mesh.size(along.getValue()) == 0;
+    if (isPossible) return WalkResult::advance();
+    repeat.emitOpError("cannot be divided along ") << named;
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// 1.
 static void declareMeshAxes(ModuleOp module, const ProgramMesh &mesh) {
   SmallVector<StringRef> order = llvm::map_to_vector(mesh.getAxes(), [](AxisAttr axis) { return axis.getName(); });
@@ -229,7 +245,9 @@ struct PartitionPass : tessera::impl::PartitionPassBase<PartitionPass> {
     ModuleOp module = getOperation();
     ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
-    if (failed(verifyShardings(module, mesh)) || failed(checkIsWhole(module, mesh))) return signalPassFailure();
+    if (failed(verifyShardings(module, mesh)) || failed(checkIsWhole(module, mesh)) ||
+        failed(checkLeaves(module, mesh)))
+      return signalPassFailure();
     declareMeshAxes(module, mesh);
     for (func::FuncOp function : entryFunctions(module)) {
       partition(function, mesh);

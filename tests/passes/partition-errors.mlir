@@ -55,3 +55,18 @@ module attributes {tsr.axes = ["micro", "batch"], tsr.phase = "optimize", tsr.me
     return %y, %x : !tsr.tensor<[micro: 2, batch: 4], f32>, !tsr.tensor<[batch: 8], f32>
   }
 }
+
+// -----
+
+// Leaves that three ranks cannot divide.
+module attributes {tsr.axes = ["micro"], tsr.phase = "shard", tsr.mesh = [#tsr.axis<data: 3>]} {
+  func.func @step(%x: !tsr.tensor<[micro: 4], f32> {tsr.input = {name = "x", role = "data"}, tsr.sharding = {}})
+      -> (!tsr.tensor<[micro: 4], f32> {tsr.sharding = {}}) {
+    // expected-error@+1 {{'tsr.repeat' op cannot be divided along "data"}}
+    %y = tsr.repeat [micro: 4] index %i slice (%a = %x : !tsr.tensor<[micro: 4], f32>) -> !tsr.tensor<[micro: 4], f32>
+        attributes {tsr.along = "data", tsr.sharding = [{}, {}]} {
+      tsr.yield %a : !tsr.tensor<[], f32>
+    }
+    return %y : !tsr.tensor<[micro: 4], f32>
+  }
+}
