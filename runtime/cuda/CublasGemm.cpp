@@ -22,8 +22,8 @@
 namespace tessera::runtime::cuda {
 
 namespace {
-/// Larger alignments make no difference to cuBLASLt.
-constexpr uint32_t largestAlignment = 16;
+/// What all buffers of an arena have. A larger alignment would be that of a plan of the memory.
+constexpr uint32_t largestAlignment = 64;
 /// Suggestions of cuBLASLt that are tried before a contraction counts as not supported.
 constexpr int mostTried = 8;
 

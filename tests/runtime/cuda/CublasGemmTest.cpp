@@ -324,14 +324,14 @@ TEST_P(CublasGemmEpilogues, ShareChoices) {
   };
   std::string first = folder / "first.json", second = folder / "second.json";
   EXPECT_EQ(search(first, 0), 1);
-  EXPECT_EQ(search(second, 16), 0);
+  EXPECT_EQ(search(second, 64), 0);
   EXPECT_TRUE(std::filesystem::exists(second));
-  EXPECT_EQ(search("", 32), 0) << "a program without a file";
+  EXPECT_EQ(search("", 128), 0) << "a program without a file";
   EXPECT_EQ(search(second, 8), 1) << "another alignment";
   std::filesystem::remove_all(folder / "cache");
   EXPECT_EQ(search(second, 8), 0) << "its own file has it";
-  EXPECT_EQ(search("", 32), 1);
-  EXPECT_EQ(search("", 32), 0) << "the shared file alone has it";
+  EXPECT_EQ(search("", 64), 1);
+  EXPECT_EQ(search("", 64), 0) << "the shared file alone has it";
 }
 
 /// Sets what the fake library refuses.
