@@ -58,7 +58,8 @@ static std::string problemOfRules(ModuleOp module, const Sharding &rules, const 
       return what + "but the program has no such axis; it has " + llvm::join(axes, ", ");
     int64_t size = largestSize(module, part.axis), ranks = mesh.size(part.mesh);
     if (size < ranks)
-      return what + "but has " + std::to_string(size) + (size == 1 ? " element for " : " elements for ") + std::to_string(ranks) + " ranks";
+      return what + "but has " + std::to_string(size) + (size == 1 ? " element for " : " elements for ") +
+             std::to_string(ranks) + " ranks";
   }
   return "";
 }

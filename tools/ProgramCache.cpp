@@ -72,7 +72,8 @@ static std::string describeSurroundings(const CodegenOptions &options) {
 }
 
 ProgramCache::ProgramCache(StringRef module, const CodegenOptions &options)
-    : cache(runtime::cacheFolder(), maxCacheBytes), key(ContentCache::keyFor(describeSurroundings(options) + module.str())) {}
+    : cache(runtime::cacheFolder(), maxCacheBytes),
+      key(ContentCache::keyFor(describeSurroundings(options) + module.str())) {}
 
 std::optional<CompiledProgram> ProgramCache::find() const {
   std::optional<std::string> value = cache.getFolder().empty() ? std::nullopt : cache.read(key);

@@ -153,7 +153,7 @@ def train(suite):
 
 
 def ranks(suite):
-    """The same on several ranks, which share the GPU: they compute what one rank computes, and tell nothing of speed."""
+    """The same on several ranks, which share the GPU: they compute what one rank does, and tell nothing of speed."""
     if not shutil.which("mpirun"):
         raise suites.Skipped("there is no mpirun here")
     return suite.each(suite.chosen("of_ranks"), lambda one: train_case(suite, one), train_lines)

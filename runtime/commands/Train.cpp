@@ -127,14 +127,13 @@ void Training::abandonLaterCheckpoints() {
         step));
 }
 
-bool Training::isReplicaCheckDue(int64_t at) const {
-  int64_t every = options.train.checkReplicas;
-  return ranks.count() > 1 && every > 0 && at % every == 0;
+static bool isReplicaCheckDue(const TrainOptions &options, const RunRanks &ranks, int64_t step) {
+  return ranks.count() > 1 && options.checkReplicas > 0 && step % options.checkReplicas == 0;
 }
 
 bool Training::canStartNext() const {
   return program.runsAhead() && started < lastStep && divergence.isFinite() && !isSaveDue(started) &&
-         !isEvaluationDue(started) && !isReplicaCheckDue(started) && !requests.stop();
+         !isEvaluationDue(started) && !isReplicaCheckDue(options.train, ranks, started) && !requests.stop();
 }
 
 int Training::takeBatch(BatchLoader &loader) {
@@ -173,7 +172,7 @@ void Training::finishStep() {
   StepReport report = readReport(program, stepEntry(), step);
   output.step(report);
   watchDivergence(report);
-  if (isReplicaCheckDue(step)) {
+  if (isReplicaCheckDue(options.train, ranks, step)) {
     program.pullState();
     checkReplicas(manifest(), ranks.mesh(), ranks.world(), stateIn(program));
   }

@@ -91,7 +91,6 @@ private:
   void evaluateIfDue();
   void evaluateNow();
   bool isEvaluationDue(int64_t at) const;
-  bool isReplicaCheckDue(int64_t at) const;
   /// `isOnlyBest`: no other reason than its evaluation.
   void save(bool isOnlyBest = false);
   /// Whether a checkpoint is due whatever the evaluations say.

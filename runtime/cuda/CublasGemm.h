@@ -17,8 +17,8 @@ struct GemmAddresses {
   DevicePointer a = 0, b = 0, bias = 0, c = 0, aux = 0;
 };
 
-/// Alignment in bytes of a, b, bias, c and aux, at most 64, which all buffers of an arena have. The choice of algorithms
-/// depends on it, and on nothing else of the addresses: so the bits do not depend on where the arena has the operands.
+/// Alignment in bytes of a, b, bias, c and aux, at most 64, which all buffers of an arena have. The choice of
+/// algorithms depends on it, and on nothing else of the addresses: so bits do not depend on places in the arena.
 using GemmAlignment = std::array<uint32_t, 5>;
 
 /// A contraction of the manifest, prepared: one or several library calls on parts of its operands.

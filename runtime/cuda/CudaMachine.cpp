@@ -85,6 +85,14 @@ private:
     std::vector<Module> modules;
     std::vector<Function> functions; ///< by number of the kernel
   };
+  struct Connection {
+    RankGroups ranks;
+    std::optional<DeviceExchanges> exchanges; ///< of a program for several ranks
+  };
+  struct Graphs {
+    std::map<std::string, GraphExec> recorded; ///< by entry function
+    Recording *current = nullptr;              ///< null: work runs when it is issued
+  };
   /// Of the environment: TESSERA_CUDA_EAGER, TESSERA_CUDA_IN_ORDER.
   struct Switches {
     bool eager = false, inOrder = false;
@@ -124,19 +132,17 @@ private:
 
   const Driver &driver = Driver::get();
   const Manifest &manifest;
-  RankGroups ranks;
+  Connection connection;
   Device device;
   Stream stream = nullptr;
   DevicePointer arena = 0;
   Mirror mirror;
   Code code;
   std::optional<Contractions> contractions;
-  std::optional<DeviceExchanges> exchanges; ///< of a program for several ranks
-  std::map<std::string, GraphExec> graphs;
+  Graphs graphs;
   std::function<void()> afterCall;
   Profiling profiling;
   Switches switches;
-  Recording *recording = nullptr;     ///< null: work runs when it is issued
   std::optional<Transfers> transfers; ///< since the first startCall()
   Table table;
 };
@@ -146,18 +152,19 @@ private:
 //===----------------------------------------------------------------------===//
 
 CudaMachine::CudaMachine(const Manifest &manifest, const MachineOptions &options)
-    : manifest(manifest), ranks(options.ranks), device(options.place, options.advice), mirror(manifest.arena.bytes) {
+    : manifest(manifest), connection{options.ranks, {}}, device(options.place, options.advice),
+      mirror(manifest.arena.bytes) {
   switches = {isSet("TESSERA_CUDA_EAGER"), isSet("TESSERA_CUDA_IN_ORDER")};
   driver.check(driver.streamCreate(&stream, streamNonBlocking), "cannot create a stream");
   pinValues();
-  contractions.emplace(manifest, ChoiceRecords{options.gemmChoices, options.sharedGemmChoices}, ranks);
+  contractions.emplace(manifest, ChoiceRecords{options.gemmChoices, options.sharedGemmChoices}, connection.ranks);
   fillTable();
 }
 
 /// NCCL's buffers take memory, so the ranks are connected first.
 void CudaMachine::begin() {
-  if (!manifest.target.ranks.mesh.empty()) exchanges.emplace(manifest.target.ranks, ranks);
-  ranks.together("memory of the GPU", [&] { allocateArena(); });
+  if (!manifest.target.ranks.mesh.empty()) connection.exchanges.emplace(manifest.target.ranks, connection.ranks);
+  connection.ranks.together("memory of the GPU", [&] { allocateArena(); });
 }
 
 void CudaMachine::fillTable() {
@@ -222,9 +229,9 @@ void CudaMachine::pinValues() {
 CudaMachine::~CudaMachine() {
   driver.streamSynchronize(stream);
   transfers.reset();
-  for (auto &[name, graph] : graphs) driver.graphExecDestroy(graph);
+  for (auto &[name, graph] : graphs.recorded) driver.graphExecDestroy(graph);
   contractions.reset();
-  exchanges.reset(); // graphs contain them
+  connection.exchanges.reset(); // graphs contain them
   for (Module module : code.modules) driver.moduleUnload(module);
   mirror.unpin(); // while there is a context
   if (arena) driver.memFree(arena);
@@ -236,7 +243,7 @@ CudaMachine::~CudaMachine() {
 //===----------------------------------------------------------------------===//
 
 void CudaMachine::load(void *library) {
-  ranks.together("kernels", [&] { loadKernels(library); });
+  connection.ranks.together("kernels", [&] { loadKernels(library); });
   contractions->prepare(listContractionCalls(manifest, library, arena), device.name(), workspace(), stream);
 }
 
@@ -271,8 +278,8 @@ void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &
       driver.check(driver.eventCreate(&timed.end, 0), "an event");
       driver.check(driver.eventRecord(timed.start, stream), "an event");
     }
-    if (recording)
-      recording->add(accesses(), work);
+    if (graphs.current)
+      graphs.current->add(accesses(), work);
     else
       work();
     if (profiling.profile) {
@@ -281,7 +288,7 @@ void CudaMachine::perform(Profile::Kind kind, int64_t which, const std::string &
     }
     if (isEager() && !profiling.profile) {
       if (kind == Profile::Kind::Exchange)
-        exchanges->await(name, [&] { synchronize(name); }, {});
+        connection.exchanges->await(name, [&] { synchronize(name); }, {});
       else
         synchronize(name);
     }
@@ -341,8 +348,8 @@ void CudaMachine::exchange(uint32_t number, DevicePointer sent, DevicePointer re
   const ExchangeSpec &spec = manifest.target.ranks.exchanges.at(number);
   perform(
       Profile::Kind::Exchange, number, withLine("exchange of '" + spec.name + "'", spec.line),
-      [&] { return exchanges->accesses(number, sent, received); },
-      [&] { exchanges->run(number, sent, received, stream); });
+      [&] { return connection.exchanges->accesses(number, sent, received); },
+      [&] { connection.exchanges->run(number, sent, received, stream); });
 }
 
 /// Far longer than a call takes, exchanges aside: a device may be slower than its data sheet says, or unknown.
@@ -353,8 +360,9 @@ static std::chrono::milliseconds longestCall(const PredictedTimes &predicted, co
 }
 
 void CudaMachine::await(const EntryFunction &entry, const std::function<void()> &wait) {
-  if (!exchanges) return wait();
-  exchanges->await(fmt::format("a call of '{}'", entry.name), wait, longestCall(manifest.predicted, entry.name));
+  if (!connection.exchanges) return wait();
+  connection.exchanges->await(fmt::format("a call of '{}'", entry.name), wait,
+                              longestCall(manifest.predicted, entry.name));
 }
 
 //===----------------------------------------------------------------------===//
@@ -368,7 +376,7 @@ void CudaMachine::runCode(const EntryFunction &entry, TsrEntry code) {
 }
 
 GraphExec CudaMachine::graphOf(const EntryFunction &entry, TsrEntry code) {
-  GraphExec &executable = graphs[entry.name];
+  GraphExec &executable = graphs.recorded[entry.name];
   if (executable) return executable;
   try {
     return executable = record(entry, code);
@@ -386,7 +394,7 @@ GraphExec CudaMachine::record(const EntryFunction &entry, TsrEntry code) {
   struct Current { // ends with this call, even if it throws
     Recording *&recording;
     ~Current() { recording = nullptr; }
-  } current{recording = &graph};
+  } current{graphs.current = &graph};
   runCode(entry, code);
   return graph.finish();
 }
