@@ -51,12 +51,27 @@ LogicalResult RanksCpuRunner::load(ModuleOp scheduled) {
     }
     try {
       rank.program = std::make_unique<runtime::LoadedProgram>(runtime::Payload{compiled->object, compiled->manifest});
-      rank.program->connect(runtime::RankGroups(*rank.world, along), {});
-      rank.program->start(1);
     } catch (const std::exception &error) {
       return scheduled.emitError(error.what());
     }
+    rank.program->connect(runtime::RankGroups(*rank.world, along), {});
   }
+  return onAllRanks(scheduled, [](Rank &rank) { rank.program->start(1); });
+}
+
+LogicalResult RanksCpuRunner::onAllRanks(Operation *op, function_ref<void(Rank &)> work) {
+  std::vector<std::thread> threads;
+  for (auto &rank : ranks)
+    threads.emplace_back([&rank = *rank, work] {
+      try {
+        work(rank);
+      } catch (const std::exception &error) {
+        rank.error = error.what();
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  for (auto &rank : ranks)
+    if (!rank->error.empty()) return op->emitError(rank->error);
   return success();
 }
 
@@ -69,19 +84,9 @@ FailureOr<Values> RanksCpuRunner::run(StringRef entry, const Values &values) {
     auto arena = [&](int64_t offset) { return rank->program->at(offset); };
     if (failed(storeArguments(function, own, arena))) return failure();
   }
-  std::vector<std::thread> threads;
-  for (auto &rank : ranks)
-    threads.emplace_back([&rank, entry] {
-      try {
-        rank->program->call(entry.str());
-      } catch (const std::exception &error) {
-        rank->error = error.what();
-      }
-    });
-  for (std::thread &thread : threads) thread.join();
+  if (failed(onAllRanks(function, [entry](Rank &rank) { rank.program->call(entry.str()); }))) return failure();
   Values wholes;
   for (auto &rank : ranks) {
-    if (!rank->error.empty()) return function.emitError(rank->error);
     Values parts = fetchResults(function, [&](int64_t offset) { return rank->program->at(offset); });
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       addPart(function, i, parts.at(resultName(function, i)), rank->coordinates, wholes);

@@ -21,6 +21,9 @@ public:
 private:
   struct Rank;
   struct Groups;
+  /// Runs `work` on a thread for each rank. Fails with the error of the first that throws.
+  llvm::LogicalResult onAllRanks(mlir::Operation *op, llvm::function_ref<void(Rank &)> work);
+
   ProgramMesh mesh;
   std::unique_ptr<Groups> groups;
   std::vector<std::unique_ptr<Rank>> ranks;
