@@ -9,19 +9,11 @@ import json
 import math
 import os
 import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from mpirun import launch, run
 from safetensors_file import read_tensors
-
-mpirun = ["timeout", "-k", "5", "100", "mpirun", "--allow-run-as-root", "--oversubscribe", "-n"]
-
-
-def run(command):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if result.returncode:
-        sys.exit(f"{' '.join(command)}: status {result.returncode}\n{result.stdout}")
 
 
 def ranks_of(mesh):
@@ -36,11 +28,9 @@ def train(number, mesh, options):
     program, folder, metrics = f"./program-{number}", f"run-{number}", f"run-{number}.jsonl"
     words = [] if mesh == "one rank" else mesh.split()
     run(["tessera", "compile", model, "--leaves", leaves, "--threads", "1", *words, *options, "-o", program])
-    ranks = ranks_of(mesh)
-    launch = [*mpirun, str(ranks)] if ranks > 1 else []
-    where = ["--checkpoint-dir", folder, "--metrics", metrics]
+    options = ["--data", data, "--steps", steps, "--checkpoint-dir", folder, "--metrics", metrics]
     shutil.rmtree(folder, ignore_errors=True)
-    run([*launch, program, "train", "--data", data, "--steps", steps, "--threads", "1", "--quiet", *where])
+    run([*launch(ranks_of(mesh), limit=100), program, "train", *options, "--threads", "1", "--quiet"])
     keys = ["step", "losses", "metrics", "total"]
     if "--zero" not in sys.argv[5]:  # with ZeRO it is a sum over other parts
         keys.append("grad_norm")

@@ -7,8 +7,9 @@ usage: ranks_agree.py MODEL DATA STEPS [OPTION ...]   # options of tessera compi
 
 import json
 import math
-import subprocess
 import sys
+
+from mpirun import launch, run
 
 model, data, steps, everywhere = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
 meshes = {
@@ -17,13 +18,6 @@ meshes = {
     "--mesh data=2,tensor=2 --shard ff=tensor": 4,
     "--mesh tensor=2 --shard seq=tensor": 2,
 }
-mpirun = ["timeout", "-k", "5", "60", "mpirun", "--allow-run-as-root", "--oversubscribe", "-n"]
-
-
-def run(command):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if result.returncode:
-        sys.exit(f"{' '.join(command)}: status {result.returncode}\n{result.stdout}")
 
 
 def program(mesh):
@@ -33,9 +27,9 @@ def program(mesh):
 def train(mesh, folder, until):
     """The losses of the steps that this run takes."""
     metrics = f"{folder}-{until}.jsonl"
-    launch = [*mpirun, str(meshes[mesh])] if meshes[mesh] > 1 else []
     options = ["--data", data, "--steps", str(until), "--checkpoint-dir", folder, "--metrics", metrics, "--quiet"]
-    run([*launch, program(mesh), "train", *options, "--set", "evaluate.batches=2", "--check-replicas", "5"])
+    options += ["--set", "evaluate.batches=2", "--check-replicas", "5"]
+    run([*launch(meshes[mesh], limit=60), program(mesh), "train", *options])
     with open(metrics, encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
     return [record["total"] for record in records if record["split"] == "train"]
