@@ -75,6 +75,9 @@ inline constexpr llvm::StringLiteral along = "tsr.along";
 /// On adjacent ops of a block that are horizontally fused, kernels on a GPU or GEMMs on a CPU: the number (i64) of
 /// their group. After `schedule`.
 inline constexpr llvm::StringLiteral fusionGroup = "tsr.group";
+/// On a kernel that has lost results: how a GPU divides its sums as before, array<i64: VECTOR, GROUP>
+/// (passes/kernel/ThreadMapping.h); absent: as what it reads and writes suggests.
+inline constexpr llvm::StringLiteral sums = "tsr.sums";
 /// On a contraction whose rows do not begin at multiples of what the library prefers: why `layout` left them so.
 inline constexpr llvm::StringLiteral unaligned = "tsr.unaligned";
 } // namespace attrs

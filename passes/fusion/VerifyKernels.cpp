@@ -4,6 +4,7 @@
 #include "passes/analysis/Views.h"
 #include "passes/fusion/Groups.h"
 #include "passes/gemm/Gemm.h"
+#include "passes/kernel/ThreadMapping.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -85,7 +86,7 @@ LogicalResult KernelChecker::check() {
   if (auto vector = kernel.getVector();
       vector && !llvm::is_contained(parallel, *vector) && !llvm::is_contained(serial, *vector))
     return kernel.emitError("unknown vector axis `") << *vector << "`";
-  return success();
+  return checkOrderOfSums(kernel);
 }
 
 static LogicalResult checkBlock(Block &block) {

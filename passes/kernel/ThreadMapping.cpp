@@ -1,6 +1,7 @@
 //===- ThreadMapping.cpp - which GPU thread computes which points ---------===//
 
 #include "passes/kernel/ThreadMapping.h"
+#include "ir/dialect/Attributes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -16,6 +17,8 @@ static int64_t rowRegisters(int64_t block) { return std::min<int64_t>(64, multip
 /// Blocks of a scatter on a multiprocessor. Each reads all positions, and its threads have many updates in registers.
 static constexpr int64_t scatterBlocks = 2;
 static constexpr int64_t warp = 32, largestGroup = 512;
+/// Elements of a vector.
+static constexpr int64_t mostElements = 8;
 /// A row is divided into whole vectors and a tail if it has at least so many of them.
 static constexpr int64_t fewestVectors = 8;
 /// Columns that a thread sums, at most; threads of a column; bytes of a row that a block reads at once, at least.
@@ -78,6 +81,29 @@ static void forEachAccess(const KernelPlan &plan, llvm::function_ref<void(const 
 /// serial loop, but it is a sweep.
 static bool isPointwise(const KernelPlan &plan) { return plan.sweeps == 0 && !plan.scatter; }
 
+LogicalResult tessera::checkOrderOfSums(KernelOp kernel) {
+  Attribute recorded = kernel->getAttr(attrs::sums);
+  auto order = dyn_cast_or_null<DenseI64ArrayAttr>(recorded);
+  auto isSize = [](int64_t size, int64_t most) { return llvm::isPowerOf2_64(size) && size <= most; };
+  bool fits = order && order.size() == 2 && isSize(order[0], mostElements) && isSize(order[1], largestGroup);
+  if (!recorded || fits) return success();
+  return kernel.emitError("expected `") << attrs::sums << "` to be the elements of a vector, up to " << mostElements
+                                        << ", and the threads of a group, up to " << largestGroup
+                                        << ", both powers of two";
+}
+
+/// The vector fits into the columns, and the group into a block, whatever is recorded.
+static std::optional<SumOrder> recordedOrder(const KernelPlan &plan) {
+  KernelOp kernel = plan.kernel;
+  auto recorded = kernel->getAttrOfType<DenseI64ArrayAttr>(attrs::sums);
+  if (!recorded || plan.loops.vector < 0) return {};
+  SumOrder order{.vector = recorded[0], .group = recorded[1]};
+  if (plan.loops.isVectorSerial()) return order;
+  while (plan.loops.sizes[plan.loops.vector] % order.vector != 0) order.vector /= 2;
+  order.group = std::min(order.group, largestColumnGroup);
+  return order;
+}
+
 /// Elements in 16 bytes, of the narrowest type that is contiguous along the vector loop.
 static int64_t chooseVector(const KernelPlan &plan) {
   if (plan.loops.vector < 0) return 1;
@@ -85,7 +111,7 @@ static int64_t chooseVector(const KernelPlan &plan) {
   forEachAccess(plan, [&](const Access &access) {
     if (isContiguous(plan, access)) narrowest = std::min(narrowest, bytesOf(access.element));
   });
-  int64_t vector = std::min<int64_t>(vectorBytes / narrowest, 8);
+  int64_t vector = std::min<int64_t>(vectorBytes / narrowest, mostElements);
   bool startAtVectors = true; // of all rows
   forEachAccess(plan, [&](const Access &access) {
     startAtVectors &= !isContiguous(plan, access) || startsAtVectors(plan, access, vector);
@@ -147,14 +173,26 @@ static int64_t pointBytes(const KernelPlan &plan, const ThreadMapping &mapping) 
   return narrowest * mapping.vector;
 }
 
-/// Makes the thread group so large that each thread has few vectors and that all multiprocessors have threads.
-static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
-  int64_t enoughThreads = target.gpu.multiprocessors * target.gpu.threadsPerMultiprocessor / 2;
-  auto isLong = [&] { return llvm::divideCeil(mapping.serialCount, mapping.group) > vectorsEach; };
+/// A thread group so large that each thread has few vectors and that all multiprocessors have threads.
+static int64_t chooseGroup(const KernelPlan &plan, const Target &target, const ThreadMapping &mapping) {
+  int64_t group = 1, enoughThreads = target.gpu.multiprocessors * target.gpu.threadsPerMultiprocessor / 2;
+  auto isLong = [&] { return llvm::divideCeil(mapping.serialCount, group) > vectorsEach; };
   if (plan.loops.isVectorSerial()) {
-    mapping.group = std::min<int64_t>(warp, llvm::PowerOf2Ceil(mapping.serialCount));
-    while (mapping.group >= warp && mapping.group < largestGroup && mapping.serialCount > mapping.group && isLong())
-      mapping.group *= 2;
+    group = std::min<int64_t>(warp, llvm::PowerOf2Ceil(mapping.serialCount));
+    while (group >= warp && group < largestGroup && mapping.serialCount > group && isLong()) group *= 2;
+    return group;
+  }
+  int64_t most =
+      std::clamp(mapping.block * pointBytes(plan, mapping) / columnBytes, mapping.block / warp, largestColumnGroup);
+  while (group < most && isLong() && mapping.points * group < enoughThreads) group *= 2;
+  return group;
+}
+
+/// Chooses the thread group, and a block that holds it.
+static void mapSums(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
+  std::optional<SumOrder> order = recordedOrder(plan);
+  mapping.group = order ? order->group : chooseGroup(plan, target, mapping);
+  if (plan.loops.isVectorSerial()) {
     mapping.block = std::max(mapping.group, defaultBlock / 2);
     while (mapping.block > warp && mapping.block > mapping.group &&
            mapping.points * mapping.group < target.gpu.multiprocessors * mapping.block)
@@ -163,9 +201,6 @@ static void chooseGroup(const KernelPlan &plan, const Target &target, ThreadMapp
   }
   // Adjacent threads have adjacent points; the threads of a group are `block / group` apart.
   mapping.strided = true;
-  int64_t most =
-      std::clamp(mapping.block * pointBytes(plan, mapping) / columnBytes, mapping.block / warp, largestColumnGroup);
-  while (mapping.group < most && isLong() && mapping.points * mapping.group < enoughThreads) mapping.group *= 2;
   auto isTooLarge = [&] { return scratchBytes(plan, mapping) > sharedBytes; };
   while (mapping.pointsOfBlock() > warp && mapping.points * mapping.group < target.gpu.multiprocessors * mapping.block)
     mapping.block /= 2;
@@ -243,19 +278,25 @@ static void choosePointsEach(const KernelPlan &plan, int64_t enoughPoints, Threa
     mapping.pointsEach *= 2;
 }
 
+/// The vector with which there are enough points for `threads`, if they are along the vector loop.
+static int64_t chooseVectorFor(const KernelPlan &plan, int64_t threads) {
+  int64_t vector = chooseVector(plan);
+  bool isColumns = plan.loops.hasSerial() && plan.loops.isVectorParallel();
+  if (isColumns) vector = std::min(vector, mostColumns);
+  // Columns are shared by threads, and each thread has several loads at a time.
+  int64_t enoughPoints = isColumns ? threads / 8 / largestColumnGroup : threads / 4;
+  while (plan.loops.isVectorParallel() && vector > 1 && countPoints(plan, true) / vector < enoughPoints) vector /= 2;
+  return vector;
+}
+
 static void chooseMapping(const KernelPlan &plan, const Target &target, ThreadMapping &mapping) {
   if (plan.scatter) return mapScatter(plan, target, mapping);
   int64_t threads = target.gpu.multiprocessors * target.gpu.threadsPerMultiprocessor;
-  mapping.vector = chooseVector(plan);
-  bool isColumns = plan.loops.hasSerial() && plan.loops.isVectorParallel();
-  if (isColumns) mapping.vector = std::min(mapping.vector, mostColumns);
-  // Columns are shared by threads, and each thread has several loads at a time.
-  int64_t enoughPoints = isColumns ? threads / 8 / largestColumnGroup : threads / 4;
-  while (plan.loops.isVectorParallel() && mapping.vector > 1 && countPoints(plan, true) / mapping.vector < enoughPoints)
-    mapping.vector /= 2;
+  std::optional<SumOrder> order = recordedOrder(plan);
+  mapping.vector = order ? order->vector : chooseVectorFor(plan, threads);
   divideByVector(plan, mapping);
   if (isPointwise(plan)) return choosePointsEach(plan, threads, mapping);
-  chooseGroup(plan, target, mapping);
+  mapSums(plan, target, mapping);
   int64_t each = llvm::divideCeil(mapping.serialCount, mapping.group);
   int64_t registers = each * vectorRegisters(plan, repeatedlyRead(plan), mapping.vector);
   if (plan.loops.isVectorSerial() && registers > 0 && registers <= rowRegisters(mapping.block))
@@ -268,4 +309,20 @@ ThreadMapping tessera::mapThreads(const KernelPlan &plan, const Target &target, 
   chooseMapping(plan, target, mapping);
   findStreams(plan, target, mapping);
   return mapping;
+}
+
+std::optional<SumOrder> tessera::orderOfSums(KernelOp kernel, const Target &target) {
+  if (!target.isGpu() || kernel.getSerial().empty()) return {};
+  ScopedDiagnosticHandler silent(kernel.getContext(), [](Diagnostic &) { return success(); });
+  FailureOr<KernelPlan> plan = planKernel(kernel, /*placement=*/nullptr, /*onlineSoftmax=*/true);
+  if (failed(plan) || plan->scatter || plan->sweeps == 0) return {};
+  SmallVector<int64_t> alignments(kernel->getNumOperands() + kernel->getNumResults(), vectorBytes);
+  ThreadMapping mapping = mapThreads(*plan, target, alignments);
+  return SumOrder{.vector = mapping.vector, .group = mapping.group};
+}
+
+void tessera::keepOrderOfSums(KernelOp kernel, const SumOrder &order, const Target &target) {
+  std::optional<SumOrder> own = orderOfSums(kernel, target);
+  if (own && *own != order)
+    kernel->setAttr(attrs::sums, DenseI64ArrayAttr::get(kernel.getContext(), {order.vector, order.group}));
 }

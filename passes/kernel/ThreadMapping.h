@@ -70,6 +70,23 @@ llvm::SmallVector<mlir::Value> repeatedlyRead(const KernelPlan &plan);
 /// `alignments`: of each operand's address, then each result's, in bytes.
 ThreadMapping mapThreads(const KernelPlan &plan, const Target &target, llvm::ArrayRef<int64_t> alignments);
 
+/// How a GPU divides the sums of a kernel among threads, on which the order of their terms depends.
+struct SumOrder {
+  int64_t vector; ///< as in ThreadMapping
+  int64_t group;
+  bool operator==(const SumOrder &) const = default;
+};
+
+/// None if the target is no GPU, if the kernel has no sums, and if it cannot be planned.
+std::optional<SumOrder> orderOfSums(KernelOp kernel, const Target &target);
+
+/// Records an order (`tsr.sums`) in a kernel that would have another one. What a kernel writes has a part in the width
+/// of its vectors, but a sum must not depend on which results of its kernel are still read.
+void keepOrderOfSums(KernelOp kernel, const SumOrder &order, const Target &target);
+
+/// Reports what is recorded if it is no order of a GPU's sums.
+llvm::LogicalResult checkOrderOfSums(KernelOp kernel);
+
 /// The same for blocks of another size, a power of two that is no smaller than a thread group. The order of sums does
 /// not change.
 ThreadMapping withBlock(const ThreadMapping &mapping, int64_t block);

@@ -3,6 +3,7 @@
 #include "passes/rematerialize/Edits.h"
 #include "ir/dialect/Attributes.h"
 #include "ir/dialect/GraphBuilder.h"
+#include "passes/kernel/ThreadMapping.h"
 #include "passes/simplify/Patterns.h"
 
 using namespace mlir;
@@ -49,6 +50,11 @@ RepeatOp tessera::withStacks(RepeatOp repeat, ArrayRef<Value> values) {
 
 RepeatOp tessera::withoutUnused(RepeatOp repeat) { return pruneRepeat(repeat); }
 
+static std::optional<Target> targetOf(KernelOp kernel) {
+  FailureOr<Target> target = Target::read(kernel->getParentOfType<ModuleOp>());
+  return succeeded(target) ? std::optional(*target) : std::nullopt;
+}
+
 KernelOp tessera::withoutUnused(KernelOp kernel) {
   SmallVector<unsigned> kept;
   for (OpResult result : kernel.getResults())
@@ -58,6 +64,8 @@ KernelOp tessera::withoutUnused(KernelOp kernel) {
     kernel.erase();
     return {};
   }
+  std::optional<Target> target = targetOf(kernel);
+  std::optional<SumOrder> sums = target ? orderOfSums(kernel, *target) : std::nullopt;
   Block &block = kernel.getBlock();
   SmallVector<Value> values;
   SmallVector<Type> types;
@@ -83,6 +91,7 @@ KernelOp tessera::withoutUnused(KernelOp kernel) {
   less.getBody().takeBody(kernel.getBody());
   for (auto [to, from] : llvm::zip(less.getResults(), kept)) kernel->getResult(from).replaceAllUsesWith(to);
   kernel.erase();
+  if (sums) keepOrderOfSums(less, *sums, *target);
   return less;
 }
 
