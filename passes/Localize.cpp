@@ -8,6 +8,7 @@
 
 #include "ir/program/Program.h"
 #include "ir/program/Repeats.h"
+#include "ir/program/ShardSettings.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/sharding/Exchanges.h"
@@ -27,9 +28,9 @@ namespace {
 /// A function on one rank.
 class LocalFunction {
 public:
-  LocalFunction(func::FuncOp function, const ProgramMesh &mesh, int64_t leastDivided)
+  LocalFunction(func::FuncOp function, const ProgramMesh &mesh, int64_t leastDivided, bool addsInLibrary)
       : function(function), mesh(mesh), b(function->getParentOfType<ModuleOp>(), function.getLoc()),
-        exchanges(b, mesh, leastDivided) {}
+        exchanges(b, mesh, leastDivided, addsInLibrary) {}
 
   void build();
 
@@ -342,7 +343,9 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
     ModuleOp module = getOperation();
     ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
-    for (func::FuncOp function : entryFunctions(module)) LocalFunction(function, mesh, leastDivided).build();
+    bool addsInLibrary = ShardSettings::of(module).addsInLibrary;
+    for (func::FuncOp function : entryFunctions(module))
+      LocalFunction(function, mesh, leastDivided, addsInLibrary).build();
     for (StateOp state : stateTable(module)) {
       NamedTensorType type = state.getTensorType();
       state.setTypeAttr(TypeAttr::get(type.withAxes(

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/Passes.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/StateShardings.h"
@@ -90,6 +91,18 @@ static std::string divideLeaves(ModuleOp module, const Sharding &rules, const Pr
   return "";
 }
 
+/// Whoever asks for the library's sums has a target with such a library, and does not ask for an order of sums too.
+static std::string problemOfReductions(ModuleOp module) {
+  ShardSettings settings = ShardSettings::of(module);
+  if (!settings.addsInLibrary) return "";
+  if (settings.leaves > 0)
+    return "--leaves fixes the order of sums, and with --reductions=library the library chooses it: leave out one of "
+           "them";
+  FailureOr<Target> target = Target::read(module);
+  bool isGpu = succeeded(target) && target->isGpu();
+  return isGpu ? "" : "ranks on CPUs exchange bytes only: leave out --reductions=library, or compile for GPUs";
+}
+
 namespace {
 struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
   void runOnOperation() override {
@@ -100,6 +113,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
     SmallVector<StringRef> axes = declared ? names(declared) : SmallVector<StringRef>();
     std::string problem = problemOfMesh(mesh, axes);
+    if (problem.empty()) problem = problemOfReductions(module);
     if (problem.empty()) problem = problemOfRules(module, rules, mesh, axes);
     if (problem.empty()) problem = divideLeaves(module, rules, mesh);
     if (!problem.empty()) return refuse(problem);

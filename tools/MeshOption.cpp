@@ -94,6 +94,8 @@ std::string tessera::setMesh(ModuleOp module, const MeshOptions &options) {
   if (options.mesh.empty() && needsMesh)
     return "--shard and --zero divide a program among ranks: say how many with --mesh, as in --mesh data=2";
   const ShardSettings recorded = ShardSettings::of(module);
+  if (options.reductions == "library" && options.mesh.empty() && recorded.mesh.empty())
+    return "--reductions is about sums over ranks: say how many with --mesh, as in --mesh data=2";
   ShardSettings settings = recorded;
   if (!options.mesh.empty()) {
     settings = {};
@@ -104,10 +106,11 @@ std::string tessera::setMesh(ModuleOp module, const MeshOptions &options) {
     addBatch(module, settings);
   }
   settings.leaves = options.leaves > 0 ? options.leaves : recorded.leaves;
+  settings.addsInLibrary = options.reductions.empty() ? recorded.addsInLibrary : options.reductions == "library";
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
   if (reached && phaseIndex(reached.getValue()) >= phaseIndex("shard") && !(settings == recorded))
     return "the module was taken through `shard` with other options about ranks; compile the model again, or leave out "
-           "--mesh, --shard, --zero and --leaves";
+           "--mesh, --shard, --zero, --leaves and --reductions";
   settings.record(module);
   return "";
 }

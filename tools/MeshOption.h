@@ -7,14 +7,15 @@
 
 namespace tessera {
 
-/// The values of `--mesh`, `--shard`, `--zero` and `--leaves`.
+/// The values of `--mesh`, `--shard`, `--zero`, `--leaves` and `--reductions`.
 struct MeshOptions {
   std::string mesh;                ///< `data=2,tensor=4`; empty: one rank
   std::vector<std::string> shards; ///< `ff=tensor,head=tensor` or `PATH:axis=mesh`
   int zero = 0;
-  int64_t leaves = 0; ///< 0: those that the module records
+  int64_t leaves = 0;     ///< 0: those that the module records
+  std::string reductions; ///< "ranks" or "library"; empty: as the module records
 
-  bool isGiven() const { return !mesh.empty() || !shards.empty() || zero > 0 || leaves > 0; }
+  bool isGiven() const { return !mesh.empty() || !shards.empty() || zero > 0 || leaves > 0 || !reductions.empty(); }
 };
 
 /// What is wrong with a value of `--mesh`, of `--shard` or of `--leaves`; empty if nothing is.

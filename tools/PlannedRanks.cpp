@@ -26,7 +26,7 @@ void PlannedRanks::addExchange(const ExchangeSpec &exchange) {
   auto found = std::find_if(rows.begin(), rows.end(), [&](const Row &row) {
     const ExchangeSpec &first = *row.first;
     return first.name == exchange.name && first.line == exchange.line && first.along == exchange.along &&
-           first.isAllToAll == exchange.isAllToAll;
+           first.kind == exchange.kind;
   });
   if (found == rows.end()) return rows.push_back(own);
   found->calls += own.calls, found->bytes += own.bytes;
@@ -42,10 +42,10 @@ std::optional<double> PlannedRanks::exchangeSeconds() const {
   return rows.empty() ? std::nullopt : std::optional(seconds);
 }
 
-int64_t PlannedRanks::callsAlong(const std::string &axis, bool isAllToAll) const {
+int64_t PlannedRanks::callsAlong(const std::string &axis, ExchangeSpec::Kind kind) const {
   int64_t calls = 0;
   for (const Row &row : rows)
-    if (row.first->along == axis && row.first->isAllToAll == isAllToAll) calls += row.calls;
+    if (row.first->along == axis && row.first->kind == kind) calls += row.calls;
   return calls;
 }
 
@@ -79,16 +79,16 @@ std::string PlannedRanks::whose() const {
   return ranks.mesh.empty() ? "" : fmt::format("; of one of {} rank{}", ranks.count(), ranks.count() == 1 ? "" : "s");
 }
 
-/// "6 all_to_all".
-static std::string countOf(int64_t calls, const char *kind) { return fmt::format("{} {}", calls, kind); }
-
 std::string PlannedRanks::describeAxes() const {
   std::string mesh, text;
   for (const MeshAxisSpec &axis : ranks.mesh) {
     mesh += fmt::format("{}{}={}", mesh.empty() ? "" : ", ", axis.name, axis.size);
-    text += fmt::format("  {:<28} {:>12}  {}, {}\n", "received along " + axis.name, formatBytes(bytesAlong(axis.name)),
-                        countOf(callsAlong(axis.name, true), "all_to_all"),
-                        countOf(callsAlong(axis.name, false), "all_gather"));
+    std::string counts; // "6 all_to_all, 4 all_gather"
+    for (ExchangeSpec::Kind kind : ExchangeSpec::kinds)
+      if (int64_t calls = callsAlong(axis.name, kind); calls > 0 || kind != ExchangeSpec::Kind::ReduceScatter)
+        counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", calls, ExchangeSpec::nameOf(kind));
+    text +=
+        fmt::format("  {:<28} {:>12}  {}\n", "received along " + axis.name, formatBytes(bytesAlong(axis.name)), counts);
   }
   return fmt::format("ranks       mesh {}: {} rank{}; memory is that of one rank, exchanges are those of a step\n{}",
                      mesh, ranks.count(), ranks.count() == 1 ? "" : "s", text);
@@ -114,7 +114,7 @@ std::string PlannedRanks::describe(const Row &row) const {
   const ExchangeSpec &first = *row.first;
   bool isTimed = row.seconds && !manifest.predicted.isAssumed();
   return fmt::format("  {:>14}  {:>8}  {:>9}  {} along {}: {}{}{}\n", formatBytes(row.bytes),
-                     fmt::format("x {}", row.calls), isTimed ? formatSeconds(*row.seconds) : "", first.kind(),
+                     fmt::format("x {}", row.calls), isTimed ? formatSeconds(*row.seconds) : "", first.kindName(),
                      first.along, first.name, first.line.empty() ? "" : ", ", first.line);
 }
 
@@ -162,16 +162,15 @@ Json PlannedRanks::stateAsJson() const {
 Json PlannedRanks::asJson() const {
   if (ranks.mesh.empty()) return nullptr;
   Json mesh = Json::array(), exchanges = Json::array();
-  for (const MeshAxisSpec &axis : ranks.mesh)
-    mesh.push_back({{"name", axis.name},
-                    {"size", axis.size},
-                    {"received", bytesAlong(axis.name)},
-                    {"all_to_all", callsAlong(axis.name, true)},
-                    {"all_gather", callsAlong(axis.name, false)}});
+  for (const MeshAxisSpec &axis : ranks.mesh) {
+    Json entry{{"name", axis.name}, {"size", axis.size}, {"received", bytesAlong(axis.name)}};
+    for (ExchangeSpec::Kind kind : ExchangeSpec::kinds) entry[ExchangeSpec::nameOf(kind)] = callsAlong(axis.name, kind);
+    mesh.push_back(std::move(entry));
+  }
   for (const Row &row : rows)
     exchanges.push_back({{"of", row.first->name},
                          {"at", row.first->line},
-                         {"kind", row.first->kind()},
+                         {"kind", row.first->kindName()},
                          {"along", row.first->along},
                          {"calls", row.calls},
                          {"received", row.bytes},

@@ -50,7 +50,7 @@ private:
   std::string describe(const Row &row) const;
   runtime::Json stateAsJson() const;
   /// Calls in a step of exchanges of a kind along a mesh axis.
-  int64_t callsAlong(const std::string &axis, bool isAllToAll) const;
+  int64_t callsAlong(const std::string &axis, runtime::ExchangeSpec::Kind kind) const;
   int64_t bytesAlong(const std::string &axis) const;
 
   const runtime::Manifest &manifest;

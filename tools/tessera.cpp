@@ -77,6 +77,11 @@ static void addMeshOptions(CLI::App *command, MeshOptions &options) {
                    "cut the batch into so many leaves, a power of two, whose gradients add in a binary tree: results "
                    "are the same bits for every number of ranks along `data` that divides it")
       ->check(checkLeavesText);
+  command
+      ->add_option("--reductions", options.reductions,
+                   "what adds the values of several ranks: ranks (default), in their order, or on GPUs library: NCCL, "
+                   "in an order of its own, large values in f32")
+      ->check(CLI::IsMember({"ranks", "library"}));
 }
 
 /// Options of commands that run the phases.

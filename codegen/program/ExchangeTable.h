@@ -16,6 +16,7 @@ public:
     std::string of;   ///< what is sent (passes/analysis/ValueNames.h)
     std::string line; ///< of the model; empty if there is none
     ExchangeKind kind;
+    mlir::Type element;
     std::string along; ///< the mesh axis
     int64_t ranks;
     int64_t bytes; ///< that go to each rank
@@ -23,8 +24,8 @@ public:
   };
 
   uint32_t add(StartOp op, std::string of, std::string line, const CallSite &site) {
-    int64_t ranks = op.getType().getSize(op.getAlong()), bytes = op.getType().getNumBytes() / ranks;
-    Entry entry{std::move(of), std::move(line), op.getKind(), op.getAlong().str(), ranks, bytes, {}};
+    Entry entry{std::move(of),       std::move(line), op.getKind(),    op.getType().getElementType(),
+                op.getAlong().str(), op.countRanks(), op.countBytes(), {}};
     entry.calls.add(site);
     entries.push_back(std::move(entry));
     return numbers[op] = entries.size() - 1;

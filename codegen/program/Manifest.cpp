@@ -257,6 +257,7 @@ void ManifestWriter::writeExchange(const ExchangeTable::Entry &entry, uint32_t n
     json.attribute("of", entry.of);
     if (!entry.line.empty()) json.attribute("at", entry.line);
     json.attribute("kind", stringifyExchangeKind(entry.kind));
+    if (entry.kind == ExchangeKind::ReduceScatter) json.attribute("type", elementTypeName(entry.element));
     json.attribute("along", entry.along);
     json.attribute("bytes", entry.bytes);
     writeCalls(entry.calls);

@@ -58,6 +58,13 @@ void tessera::copyNotes(Operation *from, Operation *to) {
   if (stepPass(from) > stepPass(to)) setStepPass(to, stepPass(from));
 }
 
+void tessera::setOrRemoveAttr(Operation *op, StringRef name, Attribute value) {
+  if (value)
+    op->setAttr(name, value);
+  else
+    op->removeAttr(name);
+}
+
 bool tessera::isNote(NamedAttribute attribute) {
   return attribute.getName() == attrs::name || attribute.getName() == attrs::pass;
 }

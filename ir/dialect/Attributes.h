@@ -32,6 +32,8 @@ inline constexpr llvm::StringLiteral shardStates = "tsr.shard_states"; ///< the 
 inline constexpr llvm::StringLiteral zero = "tsr.zero";                ///< the level of ZeRO: 1, 2 or 3
 /// The number of leaves that the batch of `step` is cut into, whose gradients add in a binary tree; absent: none.
 inline constexpr llvm::StringLiteral leaves = "tsr.leaves";
+/// "library": the library that moves bytes between GPUs also adds, in an order of its own; absent: generated code does.
+inline constexpr llvm::StringLiteral reductions = "tsr.reductions";
 // What the user says about memory (ir/program/MemorySettings.h), and what the phase `rematerialize` found.
 inline constexpr llvm::StringLiteral memory = "tsr.memory";       ///< dictionary {budget, arena}, in bytes
 inline constexpr llvm::StringLiteral remat = "tsr.remat";         ///< what is recomputed: a word
@@ -84,6 +86,9 @@ inline constexpr llvm::StringLiteral unaligned = "tsr.unaligned";
 
 /// The user's name of an op, or the empty string.
 llvm::StringRef userName(mlir::Operation *op);
+
+/// Sets an attribute, or removes it if `value` is null.
+void setOrRemoveAttr(mlir::Operation *op, llvm::StringRef name, mlir::Attribute value);
 
 /// Gives `to` the user's name of `from`, if it has none itself.
 void copyUserName(mlir::Operation *from, mlir::Operation *to);

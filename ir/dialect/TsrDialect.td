@@ -66,7 +66,8 @@ def Tsr_ReduceKind : Tsr_Enum<"ReduceKind",
 def Tsr_ReduceKindAttr : Tsr_EnumAttr<Tsr_ReduceKind, "reduce_kind">;
 
 def Tsr_ExchangeKind : Tsr_Enum<"ExchangeKind",
-    [I32EnumCase<"AllGather", 0, "all_gather">, I32EnumCase<"AllToAll", 1, "all_to_all">]>;
+    [I32EnumCase<"AllGather", 0, "all_gather">, I32EnumCase<"AllToAll", 1, "all_to_all">,
+     I32EnumCase<"ReduceScatter", 2, "reduce_scatter">]>;
 def Tsr_ExchangeKindAttr : Tsr_EnumAttr<Tsr_ExchangeKind, "exchange_kind">;
 
 def Tsr_Predicate : Tsr_Enum<"Predicate",

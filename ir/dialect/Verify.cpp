@@ -320,12 +320,24 @@ LogicalResult ScatterAddOp::verify() {
 
 LogicalResult StartOp::verify() {
   NamedTensorType sent = getX().getType(), received = getType();
-  bool isGather = getKind() == ExchangeKind::AllGather;
-  if (!isGather && sent == received && sent.hasAxis(getAlong())) return success();
-  if (isGather && !sent.hasAxis(getAlong()) && received.hasAxis(getAlong()) && received.withoutAxis(getAlong()) == sent)
-    return success();
-  return emitOpError("expected ") << (isGather ? "the operand with the axis `" : "operand and result with the axis `")
-                                  << getAlong() << "`, got " << sent << " and " << received;
+  auto addsAxis = [&](NamedTensorType with, NamedTensorType without) {
+    return !without.hasAxis(getAlong()) && with.hasAxis(getAlong()) && with.withoutAxis(getAlong()) == without;
+  };
+  auto expect = [&](bool holds, StringRef what) -> LogicalResult {
+    if (holds) return success();
+    return emitOpError("expected ") << what << " the axis `" << getAlong() << "`, got " << sent << " and " << received;
+  };
+  switch (getKind()) {
+  case ExchangeKind::AllGather:
+    return expect(addsAxis(received, sent), "the operand with");
+  case ExchangeKind::AllToAll:
+    return expect(sent == received && sent.hasAxis(getAlong()), "operand and result with");
+  case ExchangeKind::ReduceScatter:
+    break;
+  }
+  if (!received.getElementType().isF32() && !received.getElementType().isF64())
+    return emitOpError("the library adds f32 and f64 only, got ") << received;
+  return expect(addsAxis(sent, received), "the operand without");
 }
 
 LogicalResult WaitOp::verify() {

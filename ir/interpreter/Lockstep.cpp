@@ -85,8 +85,8 @@ std::string Meeting::describe(int64_t rank, const Place &place) {
          (userName(op).empty() ? "" : " of " + userName(op).str());
 }
 
-/// Copies the part of `from` at a position of `axis` to the part of `to` at another one; types may lack the axis.
-static void copyPart(const TensorValue &from, int64_t fromAt, TensorValue &to, int64_t toAt, StringRef axis) {
+/// Adds the part of `from` at a position of `axis` to the part of `to` at another one; types may lack the axis.
+static void addPart(const TensorValue &from, int64_t fromAt, TensorValue &to, int64_t toAt, StringRef axis) {
   auto start = [&](NamedTensorType type, int64_t at) {
     return type.hasAxis(axis) ? at * type.getStrides()[type.findAxis(axis)] : 0;
   };
@@ -95,7 +95,7 @@ static void copyPart(const TensorValue &from, int64_t fromAt, TensorValue &to, i
     if (own.getName() != axis) axes.push_back(own);
   int64_t fromStart = start(from.type, fromAt), toStart = start(to.type, toAt);
   IterationSpace(axes).add(from.type).add(to.type).forEach(
-      [&](ArrayRef<int64_t> at) { to.data[toStart + at[1]] = from.data[fromStart + at[0]]; });
+      [&](ArrayRef<int64_t> at) { to.data[toStart + at[1]] += from.data[fromStart + at[0]]; });
 }
 
 void Meeting::complete(ArrayRef<int64_t> group) {
@@ -109,9 +109,8 @@ void Meeting::complete(ArrayRef<int64_t> group) {
   StringRef along = first.getAlong();
   bool isGather = first.getKind() == ExchangeKind::AllGather;
   for (auto [i, receiver] : llvm::enumerate(group)) {
-    TensorValue received(first.getType());
-    for (auto [j, sender] : llvm::enumerate(group))
-      copyPart(*places[sender].sent, isGather ? 0 : i, received, j, along);
+    TensorValue received(first.getType()); // zeros
+    for (auto [j, sender] : llvm::enumerate(group)) addPart(*places[sender].sent, isGather ? 0 : i, received, j, along);
     places[receiver].received = std::move(received);
   }
   for (int64_t rank : group) places[rank].isDone = true;

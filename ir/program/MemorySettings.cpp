@@ -42,12 +42,7 @@ MemorySettings MemorySettings::of(ModuleOp module) {
 
 void MemorySettings::record(ModuleOp module) const {
   Builder builder(module.getContext());
-  auto set = [&](StringRef key, Attribute value) {
-    if (value)
-      module->setAttr(key, value);
-    else
-      module->removeAttr(key);
-  };
+  auto set = [&](StringRef key, Attribute value) { setOrRemoveAttr(module, key, value); };
   SmallVector<NamedAttribute> memory;
   if (arena) memory.push_back(builder.getNamedAttr(arenaKey, builder.getI64IntegerAttr(*arena)));
   if (budget) memory.push_back(builder.getNamedAttr(budgetKey, builder.getI64IntegerAttr(*budget)));

@@ -10,6 +10,8 @@ using namespace tessera;
 
 static constexpr StringLiteral pathKey = "path", axisKey = "axis", alongKey = "along";
 
+static constexpr StringLiteral libraryReductions = "library";
+
 static std::string textAt(DictionaryAttr entry, StringRef key) {
   auto text = entry.getAs<StringAttr>(key);
   return text ? text.str() : std::string();
@@ -28,18 +30,15 @@ ShardSettings ShardSettings::of(ModuleOp module) {
   if (auto zero = module->getAttrOfType<IntegerAttr>(attrs::zero))
     settings.zero = static_cast<ZeroLevel>(std::clamp<int64_t>(zero.getInt(), 0, 3));
   if (auto leaves = module->getAttrOfType<IntegerAttr>(attrs::leaves)) settings.leaves = leaves.getInt();
+  if (auto reductions = module->getAttrOfType<StringAttr>(attrs::reductions))
+    settings.addsInLibrary = reductions.getValue() == libraryReductions;
   return settings;
 }
 
 void ShardSettings::record(ModuleOp module) const {
   MLIRContext *context = module.getContext();
   Builder b(context);
-  auto set = [&](StringRef key, Attribute value) {
-    if (value)
-      module->setAttr(key, value);
-    else
-      module->removeAttr(key);
-  };
+  auto set = [&](StringRef key, Attribute value) { setOrRemoveAttr(module, key, value); };
   SmallVector<AxisAttr> axesOfMesh;
   for (const auto &[name, size] : mesh) axesOfMesh.push_back(AxisAttr::get(context, name, size));
   module->removeAttr(attrs::mesh);
@@ -55,4 +54,5 @@ void ShardSettings::record(ModuleOp module) const {
   set(attrs::shardStates, ofStates.empty() ? Attribute() : b.getArrayAttr(ofStates));
   set(attrs::zero, zero == ZeroLevel::None ? Attribute() : b.getI64IntegerAttr(static_cast<int64_t>(zero)));
   set(attrs::leaves, leaves == 0 ? Attribute() : b.getI64IntegerAttr(leaves));
+  set(attrs::reductions, addsInLibrary ? b.getStringAttr(libraryReductions) : Attribute());
 }

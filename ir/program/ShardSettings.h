@@ -7,6 +7,7 @@
 //   tsr.shard_states = [{path = "wte", axis = "vocab", along = "tensor"}]   the same for states, by patterns of paths
 //   tsr.zero = 1                                   what more the ranks divide that the batch is divided among
 //   tsr.leaves = 8                                 what the batch is cut into, on one rank too
+//   tsr.reductions = "library"                     what adds the values of several ranks
 //
 // The phase `shard` reads them.
 //
@@ -46,7 +47,8 @@ struct ShardSettings {
   std::vector<AxisRule> axes;                        ///< in the order of their names
   std::vector<StateRule> states;
   ZeroLevel zero = ZeroLevel::None;
-  int64_t leaves = 0; ///< a power of two; 0: none
+  int64_t leaves = 0;         ///< a power of two; 0: none
+  bool addsInLibrary = false; ///< sums over ranks, on GPUs
 
   bool operator==(const ShardSettings &) const = default;
 

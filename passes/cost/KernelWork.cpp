@@ -224,6 +224,5 @@ KernelWork tessera::workOf(ArrayRef<Operation *> ops) {
 }
 
 int64_t tessera::bytesReceived(StartOp start) {
-  int64_t ranks = start.getType().getSize(start.getAlong());
-  return start.getType().getNumBytes() / ranks * (ranks - 1); // one of the parts is this rank's own
+  return start.countBytes() * (start.countRanks() - 1); // one of the parts is this rank's own
 }

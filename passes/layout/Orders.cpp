@@ -204,6 +204,11 @@ void OrderPlanner::planStart(StartOp op) {
     need(op.getXMutable(), sent);
     return assign(op.getResult(), sent);
   }
+  if (op.getKind() == ExchangeKind::ReduceScatter) {
+    sent = inOrderOf(sent, op.getAlong());
+    need(op.getXMutable(), sent);
+    return assign(op.getResult(), sent.withoutAxis(op.getAlong()));
+  }
   NamedTensorType received = op.getType();
   assign(op.getResult(), withOutermost(sent, received.getAxes()[received.findAxis(op.getAlong())]));
 }
@@ -211,7 +216,9 @@ void OrderPlanner::planStart(StartOp op) {
 /// It reads what its start sends.
 void OrderPlanner::planWait(WaitOp op) {
   NamedTensorType received = known(op.getStarted());
-  if (op.getStarted().getDefiningOp<StartOp>().getKind() == ExchangeKind::AllToAll) need(op.getSentMutable(), received);
+  auto start = op.getStarted().getDefiningOp<StartOp>();
+  if (start.getKind() != ExchangeKind::AllGather)
+    need(op.getSentMutable(), inOrderOf(known(start.getX()), start.getAlong()));
   assign(op.getResult(), received);
 }
 

@@ -117,12 +117,28 @@ StringRef RowPadding::followArgument(TypeMap &types, RepeatOp repeat, unsigned a
 
 /// The type of what is sent, if that of what is received is known.
 static NamedTensorType sentType(StartOp op, NamedTensorType received) {
-  return op.getKind() == ExchangeKind::AllGather ? received.withoutAxis(op.getAlong()) : received;
+  switch (op.getKind()) {
+  case ExchangeKind::AllGather:
+    return received.withoutAxis(op.getAlong());
+  case ExchangeKind::AllToAll:
+    return received;
+  case ExchangeKind::ReduceScatter:
+    return stackOf(received, op.getX().getType());
+  }
+  llvm_unreachable("unknown kind of exchange");
 }
 
 /// The type of what is received. The mesh axis is the outermost one.
 static NamedTensorType receivedType(StartOp op, NamedTensorType sent) {
-  return op.getKind() == ExchangeKind::AllGather ? stackOf(sent, op.getType()) : sent;
+  switch (op.getKind()) {
+  case ExchangeKind::AllGather:
+    return stackOf(sent, op.getType());
+  case ExchangeKind::AllToAll:
+    return sent;
+  case ExchangeKind::ReduceScatter:
+    return sent.withoutAxis(op.getAlong());
+  }
+  llvm_unreachable("unknown kind of exchange");
 }
 
 StringRef RowPadding::followDefinition(TypeMap &types, Value value) const {

@@ -8,6 +8,7 @@ using namespace tessera;
 
 Value Exchanges::exchange(ExchangeKind kind, Value value, StringRef along) {
   NamedTensorType type = tensorType(value);
+  if (kind == ExchangeKind::ReduceScatter) type = type.withoutAxis(along);
   if (kind == ExchangeKind::AllGather) type = b.withAxis(type, tessera::axis(b.getContext(), along, mesh.size(along)));
   Value started = StartOp::create(b, b.getLoc(), type, kind, along, value);
   return WaitOp::create(b, b.getLoc(), type, started, value);
@@ -25,6 +26,9 @@ Value Exchanges::reduceScatter(ReduceKind kind, Value value, StringRef along, St
   int64_t ranks = mesh.size(along), size = tensorType(value).getSize(axis);
   Value parts = b.split(
       value, axis, {tessera::axis(b.getContext(), along, ranks), tessera::axis(b.getContext(), axis, size / ranks)});
+  Type element = tensorType(value).getElementType();
+  if (addsInLibrary && kind == ReduceKind::Sum && !inTree && (element.isF32() || element.isF64()))
+    return exchange(ExchangeKind::ReduceScatter, parts, along);
   return reduce(kind, exchange(ExchangeKind::AllToAll, parts, along), along, inTree);
 }
 

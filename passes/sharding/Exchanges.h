@@ -2,7 +2,7 @@
 //
 // Ranks exchange bytes only: an all-gather or an all-to-all. Sums are ops of the program, over what was received, in
 // the order of the ranks, or in a tree of them. So every element type works, and the library that moves the bytes
-// changes no bit.
+// changes no bit. If the user asks for it, the library adds large values in f32 and f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@ namespace tessera {
 class Exchanges {
 public:
   /// Values of fewer elements than `leastDivided` are gathered whole to be reduced: one exchange instead of two.
-  Exchanges(GraphBuilder &builder, const ProgramMesh &mesh, int64_t leastDivided)
-      : b(builder), mesh(mesh), leastDivided(leastDivided) {}
+  Exchanges(GraphBuilder &builder, const ProgramMesh &mesh, int64_t leastDivided, bool addsInLibrary)
+      : b(builder), mesh(mesh), leastDivided(leastDivided), addsInLibrary(addsInLibrary) {}
 
   /// The values of all ranks, with the mesh axis as an axis.
   mlir::Value gatherAxis(mlir::Value value, llvm::StringRef along);
@@ -37,6 +37,7 @@ private:
   GraphBuilder &b;
   const ProgramMesh &mesh;
   int64_t leastDivided;
+  bool addsInLibrary;
 };
 
 } // namespace tessera

@@ -9,7 +9,7 @@ using namespace tessera;
 static LogicalResult verifyExchange(StartOp start, const ProgramMesh &mesh) {
   StringRef along = start.getAlong();
   if (!mesh.has(along)) return start.emitOpError("is along `") << along << "`, which is no axis of the mesh";
-  int64_t size = start.getResult().getType().getSize(along), ranks = mesh.size(along);
+  int64_t size = start.countRanks(), ranks = mesh.size(along);
   if (size != ranks)
     return start.emitOpError("has ") << size << " positions along `" << along << "`, and the mesh has " << ranks
                                      << " ranks";

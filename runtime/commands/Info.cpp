@@ -139,7 +139,7 @@ static void printRanks(const Manifest &manifest) {
   }
   for (size_t i = 0; i < std::min(shown, sorted.size()); ++i)
     printText("  {:<32} {:>15}  {} along {}, {} of {} bytes\n", sorted[i]->name, bytesOfStep(*sorted[i]),
-              sorted[i]->kind(), sorted[i]->along, sorted[i]->callsIn("step"), ranks.received(*sorted[i]));
+              sorted[i]->kindName(), sorted[i]->along, sorted[i]->callsIn("step"), ranks.received(*sorted[i]));
   if (sorted.size() > shown) printText("  and {} more\n", sorted.size() - shown);
   printText("\n");
 }

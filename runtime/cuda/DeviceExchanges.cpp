@@ -6,7 +6,7 @@
 
 namespace tessera::runtime::cuda {
 
-/// NCCL only moves bytes.
+/// NCCL only moves bytes, unless it adds.
 static constexpr ElementType byte = ElementType::U8;
 
 /// An access of each exchange beside its own: it orders them. No arena begins there.
@@ -45,14 +45,18 @@ Communicator &DeviceExchanges::along(const ExchangeSpec &exchange) { return *com
 
 std::vector<MemoryAccess> DeviceExchanges::accesses(uint32_t number, DevicePointer sent, DevicePointer received) const {
   const ExchangeSpec &exchange = ranks.exchanges.at(number);
-  int64_t whole = exchange.bytes * ranks.sizeAlong(exchange.along);
-  return {{sent, exchange.isAllToAll ? whole : exchange.bytes, false}, {received, whole, true}, order};
+  int64_t count = ranks.sizeAlong(exchange.along);
+  return {{sent, exchange.sent(count), false}, {received, exchange.received(count), true}, order};
 }
 
 void DeviceExchanges::run(uint32_t number, DevicePointer sent, DevicePointer received, Stream stream) {
   const ExchangeSpec &exchange = ranks.exchanges.at(number);
   Communicator &communicator = along(exchange);
-  if (!exchange.isAllToAll) return communicator.allGather(exchange.name, sent, received, exchange.bytes, byte, stream);
+  if (exchange.kind == ExchangeSpec::Kind::AllGather)
+    return communicator.allGather(exchange.name, sent, received, exchange.bytes, byte, stream);
+  if (exchange.kind == ExchangeSpec::Kind::ReduceScatter)
+    return communicator.reduceScatter(exchange.name, sent, received, exchange.bytes / bytesOf(exchange.element),
+                                      exchange.element, ReductionKind::Sum, stream);
   Communicator::Group group(communicator, exchange.name);
   for (int rank = 0; rank < communicator.ranks(); ++rank) {
     auto block = static_cast<DevicePointer>(rank * exchange.bytes);

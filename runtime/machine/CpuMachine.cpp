@@ -70,10 +70,14 @@ struct Table : TsrRuntime {
   void exchange(uint32_t index, const void *sent, void *received) {
     const ExchangeSpec &exchange = exchanges->at(index);
     HostCommunicator &group = *groups.at(index);
-    if (exchange.isAllToAll)
-      group.allToAll(exchange.name, sent, received, exchange.bytes);
-    else
-      group.allGather(exchange.name, sent, received, exchange.bytes);
+    switch (exchange.kind) {
+    case ExchangeSpec::Kind::AllGather:
+      return group.allGather(exchange.name, sent, received, exchange.bytes);
+    case ExchangeSpec::Kind::AllToAll:
+      return group.allToAll(exchange.name, sent, received, exchange.bytes);
+    case ExchangeSpec::Kind::ReduceScatter:
+      fail("{}: ranks on CPUs exchange bytes, and add nothing", exchange.name);
+    }
   }
 
   /// The communicator waits for the other ranks: afterwards the exchange is complete.

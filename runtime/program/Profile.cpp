@@ -44,7 +44,7 @@ static void describeContraction(const GemmSpec &gemm, Json &row) {
 /// A rank sends as many bytes as it receives.
 static Json describeExchange(const ExchangeSpec &exchange, const RanksSpec &ranks) {
   int64_t received = ranks.received(exchange);
-  return {{"kind", "exchange"},  {"name", fmt::format("{} along {}", exchange.kind(), exchange.along)},
+  return {{"kind", "exchange"},  {"name", fmt::format("{} along {}", exchange.kindName(), exchange.along)},
           {"of", exchange.name}, {"at", exchange.line},
           {"flops", 0},          {"read", received},
           {"written", received}, {"received", received}};

@@ -2,6 +2,8 @@
 
 #include "runtime/program/RanksSpec.h"
 
+#include "runtime/program/Manifest.h"
+
 namespace tessera::runtime {
 
 int64_t RanksSpec::sizeAlong(const std::string &axis) const {
@@ -16,6 +18,25 @@ int64_t RanksSpec::count() const {
   return ranks;
 }
 
+const char *ExchangeSpec::nameOf(Kind kind) {
+  switch (kind) {
+  case Kind::AllGather:
+    return "all_gather";
+  case Kind::AllToAll:
+    return "all_to_all";
+  case Kind::ReduceScatter:
+    return "reduce_scatter";
+  }
+  return "";
+}
+
+static ExchangeSpec::Kind readKind(const Json &json, const std::string &where) {
+  std::string name = asString(member(json, "kind", where), where);
+  for (ExchangeSpec::Kind kind : ExchangeSpec::kinds)
+    if (name == ExchangeSpec::nameOf(kind)) return kind;
+  fail("{}: unknown kind of exchange '{}'", where, name);
+}
+
 static MeshAxisSpec readMeshAxis(const Json &json, const std::string &where) {
   MeshAxisSpec axis{asString(member(json, "name", where), where), asInteger(member(json, "size", where), where)};
   if (axis.size < 1) fail("{}: mesh axis '{}' has no ranks", where, axis.name);
@@ -24,10 +45,10 @@ static MeshAxisSpec readMeshAxis(const Json &json, const std::string &where) {
 
 static ExchangeSpec readExchange(const Json &json, const RanksSpec &ranks, const std::string &where) {
   ExchangeSpec exchange{asString(member(json, "of", where), where), asString(member(json, "along", where), where),
-                        false, asInteger(member(json, "bytes", where), where)};
-  std::string kind = asString(member(json, "kind", where), where);
-  if (kind != "all_gather" && kind != "all_to_all") fail("{}: unknown kind of exchange '{}'", where, kind);
-  exchange.isAllToAll = kind == "all_to_all";
+                        readKind(json, where)};
+  exchange.bytes = asInteger(member(json, "bytes", where), where);
+  if (exchange.kind == ExchangeSpec::Kind::ReduceScatter)
+    exchange.element = parseElementType(asString(member(json, "type", where), where), where);
   if (ranks.sizeAlong(exchange.along) == 0) fail("{}: the mesh has no axis '{}'", where, exchange.along);
   if (exchange.bytes < 0) fail("{}: exchange of {} bytes", where, exchange.bytes);
   if (json.contains("at")) exchange.line = asString(json["at"], where);

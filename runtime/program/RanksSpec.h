@@ -3,8 +3,10 @@
 #ifndef TESSERA_RUNTIME_PROGRAM_RANKSSPEC_H
 #define TESSERA_RUNTIME_PROGRAM_RANKSSPEC_H
 
+#include "runtime/base/ElementType.h"
 #include "runtime/base/Json.h"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <vector>
@@ -19,16 +21,25 @@ struct MeshAxisSpec {
 
 /// What a rank exchanges with the others along a mesh axis.
 struct ExchangeSpec {
+  /// A reduce-scatter also adds: a rank gets the sum of what all send to it.
+  enum class Kind { AllGather, AllToAll, ReduceScatter };
+  static constexpr std::array kinds{Kind::AllToAll, Kind::ReduceScatter, Kind::AllGather};
+
   std::string name;  ///< of what is sent
   std::string along; ///< the mesh axis
-  bool isAllToAll = false;
+  Kind kind = Kind::AllGather;
+  ElementType element = ElementType::U8;        ///< of a reduce-scatter
   int64_t bytes = 0;                            ///< that go to each rank
   std::string line = {};                        ///< of the model file; empty: not known
   std::map<std::string, int64_t> calls = {};    ///< number of calls, by entry function
   std::optional<double> seconds = std::nullopt; ///< predicted, of one call
 
-  /// "all_to_all" or "all_gather".
-  const char *kind() const { return isAllToAll ? "all_to_all" : "all_gather"; }
+  /// As in a manifest: "all_gather".
+  static const char *nameOf(Kind kind);
+  const char *kindName() const { return nameOf(kind); }
+  /// Bytes at the address of what is sent, or of what is received, by one of `ranks` ranks.
+  int64_t sent(int64_t ranks) const { return kind == Kind::AllGather ? bytes : ranks * bytes; }
+  int64_t received(int64_t ranks) const { return kind == Kind::ReduceScatter ? bytes : ranks * bytes; }
   /// Number of calls in one call of an entry function.
   int64_t callsIn(const std::string &entry) const {
     auto found = calls.find(entry);

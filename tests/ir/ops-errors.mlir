@@ -787,6 +787,24 @@ func.func @f(%x: !tsr.tensor<[a: 2], f32>) {
 
 // -----
 
+// C3: What is added has the mesh axis, which its sum lacks.
+func.func @f(%x: !tsr.tensor<[data: 2, a: 2], f32>) {
+  // expected-error @below {{'tsr.start' op expected the operand without the axis `data`}}
+  tsr.start reduce_scatter %x along data : !tsr.tensor<[data: 2, a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>
+  return
+}
+
+// -----
+
+// C3: In reduced precision it would be rounded between ranks.
+func.func @f(%x: !tsr.tensor<[data: 2, a: 2], bf16>) {
+  // expected-error @below {{'tsr.start' op the library adds f32 and f64 only}}
+  tsr.start reduce_scatter %x along data : !tsr.tensor<[data: 2, a: 2], bf16> -> !tsr.tensor<[a: 2], bf16>
+  return
+}
+
+// -----
+
 // C1: A wait has the result and the operand of a start.
 func.func @f(%x: !tsr.tensor<[a: 2], f32>, %y: !tsr.tensor<[a: 2], f32>) {
   %s = tsr.start all_gather %x along data : !tsr.tensor<[a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>

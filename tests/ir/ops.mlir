@@ -169,6 +169,8 @@ module attributes {tsr.axes = ["layer", "batch", "head", "seq", "key", "in", "ou
     %w = tsr.wait %s sent %x : !tsr.tensor<[data: 2, a: 2], f32>, !tsr.tensor<[a: 2], f32>
     // CHECK: tsr.start all_to_all %[[W]] along data :
     %t = tsr.start all_to_all %w along data : !tsr.tensor<[data: 2, a: 2], f32> -> !tsr.tensor<[data: 2, a: 2], f32>
+    // CHECK: tsr.start reduce_scatter %[[W]] along data : <[data: 2, a: 2], f32> -> <[a: 2], f32>
+    %u = tsr.start reduce_scatter %w along data : !tsr.tensor<[data: 2, a: 2], f32> -> !tsr.tensor<[a: 2], f32>
     // CHECK: tsr.random uniform site 5 seed %arg1 step %arg2 strides {a = 3 : i64} first %arg3 :
     %r = tsr.random uniform site 5 seed %seed step %step strides {a = 3 : i64} first %first : (!tsr.tensor<[], i64>, !tsr.tensor<[], i32>, !tsr.tensor<[], i64>) -> !tsr.tensor<[a: 2], f32>
     return

@@ -1,4 +1,5 @@
 // RUN: tessera-opt %s --split-input-file --tsr-localize | FileCheck %s
+// RUN: sed 's/tsr.phase = "partition"/tsr.phase = "partition", tsr.reductions = "library"/' %s | tessera-opt --split-input-file --tsr-localize=least-divided=1 | FileCheck %s --check-prefix=LIBRARY
 
 // One sum that is read in parts twice, padded alike: one reduce-scatter.
 // CHECK-LABEL: func.func @step
@@ -6,6 +7,13 @@
 // CHECK: tsr.start all_to_all
 // CHECK-NOT: tsr.start
 // CHECK: return
+
+// The library can add what it exchanges.
+// LIBRARY-LABEL: func.func @step
+// LIBRARY: %[[PARTS:.*]] = tsr.split {{.*}} n into [data, n]
+// LIBRARY: %[[S:.*]] = tsr.start reduce_scatter %[[PARTS]] along data {{.*}} : <[data: 2, n: 2], f32> -> <[n: 2], f32>
+// LIBRARY: tsr.wait %[[S]] sent %[[PARTS]]
+// LIBRARY-NOT: tsr.reduce
 module attributes {tsr.axes = ["data", "n"], tsr.phase = "partition", tsr.mesh = [#tsr.axis<data: 2>]} {
   func.func @step(%x: !tsr.tensor<[data: 2, n: 3], f32> {tsr.input = {name = "x", role = "data"}}) -> !tsr.tensor<[data: 2, n: 2], f32> {
     %s = tsr.reduce sum %x over [data] : !tsr.tensor<[data: 2, n: 3], f32> -> !tsr.tensor<[n: 3], f32>

@@ -240,7 +240,7 @@ static WorkFacts workOf(const ExchangeSpec &exchange, const RanksSpec &ranks) {
   WorkFacts work;
   work.name = exchange.name;
   work.line = exchange.line;
-  work.makers = {fmt::format("{} along {}", exchange.kind(), exchange.along)};
+  work.makers = {fmt::format("{} along {}", exchange.kindName(), exchange.along)};
   work.flops = 0;
   work.bytes = static_cast<double>(ranks.received(exchange));
   work.seconds = exchange.seconds;

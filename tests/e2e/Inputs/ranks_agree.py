@@ -2,7 +2,7 @@
 """Trains a model on one rank and on several meshes, and compares the losses of all steps; then resumes checkpoints on
 other meshes.
 
-usage: ranks_agree.py MODEL DATA STEPS [OPTION ...]   # options of tessera compile
+usage: ranks_agree.py MODEL DATA STEPS [OPTION ...]   # options of tessera compile; --on-ranks=OPTION: for meshes only
 """
 
 import json
@@ -11,7 +11,10 @@ import sys
 
 from mpirun import launch, run
 
-model, data, steps, everywhere = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+model, data, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for_ranks = "--on-ranks="
+everywhere = [option for option in sys.argv[4:] if not option.startswith(for_ranks)]
+on_ranks = [option.removeprefix(for_ranks) for option in sys.argv[4:] if option.startswith(for_ranks)]
 meshes = {
     "one rank": 1,
     "--mesh data=2": 2,
@@ -41,7 +44,7 @@ def compare(what, losses, expected):
 
 
 for mesh in meshes:
-    options = [] if mesh == "one rank" else mesh.split()
+    options = [] if mesh == "one rank" else [*mesh.split(), *on_ranks]
     run(["tessera", "compile", model, *everywhere, *options, "-o", program(mesh)])
 first, *others = meshes
 whole = train(first, "whole", steps)

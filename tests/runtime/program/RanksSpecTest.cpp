@@ -43,15 +43,30 @@ TEST(RanksSpec, ReadsTheMeshAndExchanges) {
   const ExchangeSpec &first = ranks.exchanges[0], &second = ranks.exchanges[1];
   EXPECT_EQ(first.name, "gradient of w");
   EXPECT_EQ(first.line, "m.tsr:3:9");
-  EXPECT_STREQ(first.kind(), "all_to_all");
+  EXPECT_STREQ(first.kindName(), "all_to_all");
   EXPECT_EQ(first.callsIn("step"), 12);
   EXPECT_EQ(first.callsIn("init"), 0);
   EXPECT_EQ(first.seconds, 0.25);
   EXPECT_EQ(ranks.received(first), 300) << "from each of the other three";
-  EXPECT_STREQ(second.kind(), "all_gather");
+  EXPECT_STREQ(second.kindName(), "all_gather");
   EXPECT_EQ(second.line, "");
   EXPECT_FALSE(second.seconds);
   EXPECT_EQ(ranks.received(second), 7);
+}
+
+TEST(RanksSpec, ReadsWhatALibraryAdds) {
+  Manifest manifest = withRanks(withExchange(
+      R"({"of": "g", "kind": "reduce_scatter", "type": "f32", "along": "data", "bytes": 100},
+         {"of": "x", "kind": "all_gather", "along": "data", "bytes": 100})"));
+  const RanksSpec &ranks = manifest.target.ranks;
+  const ExchangeSpec &sum = ranks.exchanges.at(0), &gather = ranks.exchanges.at(1);
+  EXPECT_EQ(sum.element, ElementType::F32);
+  EXPECT_EQ(ranks.received(sum), 300);
+  // In memory: a part for each of the four ranks is sent, and their sum received.
+  EXPECT_EQ(sum.sent(4), 400);
+  EXPECT_EQ(sum.received(4), 100);
+  EXPECT_EQ(gather.sent(4), 100);
+  EXPECT_EQ(gather.received(4), 400);
 }
 
 TEST(RanksSpec, ReadsTheNumberOfLeaves) {
