@@ -63,6 +63,7 @@ public:
     contractions->describe(to);
   }
   int threads() const override { return 1; }
+  int64_t arenaBytes() const override { return allocated; }
 
 private:
   /// The functions that compiled code calls.
@@ -136,6 +137,7 @@ private:
   Device device;
   Stream stream = nullptr;
   DevicePointer arena = 0;
+  int64_t allocated = 0; ///< bytes of the arena
   Mirror mirror;
   Code code;
   std::optional<Contractions> contractions;
@@ -214,6 +216,7 @@ void CudaMachine::allocateArena() {
   auto bytes = static_cast<size_t>(manifest.arena.bytes);
   device.requireFree(bytes, 0);
   driver.check(driver.memAlloc(&arena, std::max<size_t>(bytes, 1)), fmt::format("cannot allocate {} bytes", bytes));
+  allocated = static_cast<int64_t>(bytes);
   driver.check(driver.memsetD8Async(arena, 0, bytes, stream), "cannot clear the arena");
 }
 
@@ -349,7 +352,10 @@ void CudaMachine::exchange(uint32_t number, DevicePointer sent, DevicePointer re
   perform(
       Profile::Kind::Exchange, number, withLine("exchange of '" + spec.name + "'", spec.line),
       [&] { return connection.exchanges->accesses(number, sent, received); },
-      [&] { connection.exchanges->run(number, sent, received, stream); });
+      [&] {
+        int64_t bytes = connection.exchanges->run(number, sent, received, stream);
+        if (profiling.profile) profiling.profile->addSent(number, bytes);
+      });
 }
 
 /// Far longer than a call takes, exchanges aside: a device may be slower than its data sheet says, or unknown.
