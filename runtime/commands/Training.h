@@ -103,8 +103,6 @@ private:
   void describeNothingToDo();
   void abandonLaterCheckpoints();
   ExitStatus stopEarly(int signal);
-  /// A collective. False if something could not be written.
-  bool finishOutput();
 
   const Manifest &manifest() const { return program.manifest(); }
   const EntryFunction &stepEntry() const { return manifest().entry("step"); }

@@ -63,7 +63,7 @@ public:
     contractions->describe(to);
   }
   int threads() const override { return 1; }
-  int64_t arenaBytes() const override { return allocated; }
+  int64_t arenaBytes() const override { return arena ? manifest.arena.bytes : 0; }
 
 private:
   /// The functions that compiled code calls.
@@ -137,7 +137,6 @@ private:
   Device device;
   Stream stream = nullptr;
   DevicePointer arena = 0;
-  int64_t allocated = 0; ///< bytes of the arena
   Mirror mirror;
   Code code;
   std::optional<Contractions> contractions;
@@ -216,7 +215,6 @@ void CudaMachine::allocateArena() {
   auto bytes = static_cast<size_t>(manifest.arena.bytes);
   device.requireFree(bytes, 0);
   driver.check(driver.memAlloc(&arena, std::max<size_t>(bytes, 1)), fmt::format("cannot allocate {} bytes", bytes));
-  allocated = static_cast<int64_t>(bytes);
   driver.check(driver.memsetD8Async(arena, 0, bytes, stream), "cannot clear the arena");
 }
 

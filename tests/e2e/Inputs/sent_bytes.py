@@ -10,10 +10,10 @@ What a rank sends in a step, in all-to-alls and all-gathers along an axis of N r
 - An all-reduce of S bytes is an all-to-all and an all-gather of S/N each: 2 (N - 1) S/N. A value of fewer than 1024
   elements is gathered whole instead: (N - 1) S. Of an axis that N does not divide, parts have ceil(size / N) elements.
 - Data parallelism all-reduces the gradient of each parameter, those of a stack in each layer, and the loss.
-- ZeRO-3 gathers a parameter of a layer before its forward and its backward, and reduce-scatters its gradient: 3 (N - 1)
-  S/N, which is 1.5 times as much. See `zero3` for what differs outside of layers.
-- Megatron's split has four all-reduces in each layer, of the activations [batch, seq, embed]: two in the forward, two in
-  the backward. Weights are not exchanged.
+- ZeRO-3 gathers a parameter of a layer before its forward and its backward, and reduce-scatters its gradient:
+  3 (N - 1) S/N, which is 1.5 times as much. See `zero3` for what differs outside of layers.
+- Megatron's split has four all-reduces in each layer, of the activations [batch, seq, embed]: two in the forward, two
+  in the backward. Weights are not exchanged.
 """
 
 import collections
@@ -85,7 +85,7 @@ def parameters(sizes):
 
 
 def counted(sizes, mesh, over):
-    """What each rank sent in the last step, by axis and kind. The ranks must have sent equally much, and as the plan says."""
+    """What each rank sent in the last step, by axis and kind: equally much, and what the plan says."""
     ranks = math.prod(int(axis.split("=")[1]) for axis in mesh[1].split(","))
     run(["tessera", "compile", model, *options(sizes), *mesh, "-o", "program"])
     starter = launch(ranks, limit=60) if over == "mpi" else [torchrun, str(ranks)]
@@ -148,7 +148,8 @@ def compare_tensor(sizes, data_ranks, ranks, over):
     # The squares of the gradients that the ranks have parts of, for the norm.
     formula = scattered(of_rank, ranks) + gathered(of_rank, ranks) + scalars(1, ranks)
     require("Megatron's split", sent, formula)
-    print(f"{mesh[1]} over {over}: {sent.total()} bytes along tensor, in 4 all-reduces of each of {sizes['depth']} layers")
+    layers = f"4 all-reduces of each of {sizes['depth']} layers"
+    print(f"{mesh[1]} over {over}: {sent.total()} bytes along tensor, in {layers}")
 
 
 even = {"depth": 2, "heads": 4, "head_size": 8, "context": SEQ}

@@ -3,9 +3,9 @@
 
 usage: zero_bytes.py MODEL
 
-MODEL: examples/03-byte-gpt.tsr with `accumulate`. What is expected follows from the plan for one rank, whose tensors are
-whole, and from docs/sharding.md: `--shard` divides the axes that it names; ZeRO divides one more axis along `data`, of
-moments from level 1 on, of gradients from 2 on, of weights from 3 on. A part has ceil(size / ranks) elements.
+MODEL: examples/03-byte-gpt.tsr with `accumulate`. What is expected follows from the plan for one rank, whose tensors
+are whole, and from docs/sharding.md: `--shard` divides the axes that it names; ZeRO divides one more axis along `data`,
+of moments from level 1 on, of gradients from 2 on, of weights from 3 on. A part has ceil(size / ranks) elements.
 """
 
 import collections
@@ -36,11 +36,16 @@ def part(state, level, ranks, shard):
     """The axes that a rank has of a whole state, and which axes are divided along what."""
     from_level = {"moment": 1, "gradient": 2}.get(state["kind"], 3 if state["kind"] in PARAMETERS else math.inf)
     along = {name: shard[name] for name, _ in state["axes"] if name in shard}
-    free = [(size % ranks["data"] == 0, size, -at) for at, (name, size) in enumerate(state["axes"])
-            if name not in along and name != "layer" and size >= ranks["data"]]  # fmt: skip
+    count = ranks["data"]
+    free = [
+        (size % count == 0, size, -at)  # the first of the largest
+        for at, (name, size) in enumerate(state["axes"])
+        if name not in along and name != "layer" and size >= count
+    ]
     if level >= from_level and free:
         along[state["axes"][-max(free)[2]][0]] = "data"
-    return [[name, math.ceil(size / ranks[along[name]]) if name in along else size] for name, size in state["axes"]], along
+    pieces = {name: ranks[mesh_axis] for name, mesh_axis in along.items()}
+    return [[name, math.ceil(size / pieces.get(name, 1))] for name, size in state["axes"]], along
 
 
 def bytes_of(state, axes):
@@ -72,8 +77,8 @@ def axes_of_type(text):
 
 
 def check_gradients(whole, buffers, level, ranks, shard):
-    """Each parameter that ZeRO divides has a gradient of a part's size, and no gradient has another size, but for that of
-    positions before it gets its axis `place`: its sum over the ranks is whole. Returns their number."""
+    """Each parameter that ZeRO divides has a gradient of a part's size, and no gradient has another size, but for that
+    of positions before it gets its axis `place`: its sum over the ranks is whole. Returns their number."""
     divided, others = collections.Counter(), set()
     for state in whole:
         if state["kind"] in PARAMETERS:
