@@ -34,8 +34,8 @@ public:
 /// What a rank did in a group.
 struct Traffic {
   int64_t collectives = 0;
-  int64_t received =
-      0; ///< bytes that collectives brought from other ranks, whichever way a library takes to bring them
+  /// Bytes that collectives brought from other ranks, whichever way a library takes to bring them.
+  int64_t received = 0;
   /// Bytes that were handed to MPI or to a socket for other ranks, counted there. A block that a library sends to
   /// several ranks counts for each.
   int64_t sent = 0;
