@@ -49,10 +49,19 @@ std::vector<MemoryAccess> DeviceExchanges::accesses(uint32_t number, DevicePoint
   return {{sent, exchange.isAllToAll ? whole : exchange.bytes, false}, {received, whole, true}, order};
 }
 
-void DeviceExchanges::run(uint32_t number, DevicePointer sent, DevicePointer received, Stream stream) {
+int64_t DeviceExchanges::run(uint32_t number, DevicePointer sent, DevicePointer received, Stream stream) {
   const ExchangeSpec &exchange = ranks.exchanges.at(number);
   Communicator &communicator = along(exchange);
-  if (!exchange.isAllToAll) return communicator.allGather(exchange.name, sent, received, exchange.bytes, byte, stream);
+  int64_t before = communicator.sent();
+  if (exchange.isAllToAll)
+    allToAll(communicator, exchange, sent, received, stream);
+  else
+    communicator.allGather(exchange.name, sent, received, exchange.bytes, byte, stream);
+  return communicator.sent() - before;
+}
+
+void DeviceExchanges::allToAll(Communicator &communicator, const ExchangeSpec &exchange, DevicePointer sent,
+                               DevicePointer received, Stream stream) {
   Communicator::Group group(communicator, exchange.name);
   for (int rank = 0; rank < communicator.ranks(); ++rank) {
     auto block = static_cast<DevicePointer>(rank * exchange.bytes);
