@@ -13,6 +13,7 @@
 #include "runtime/commands/Training.h"
 #include "runtime/machine/StepAllocator.h"
 #include "runtime/train/PrecisionAudit.h"
+#include "runtime/train/ProfiledRanks.h"
 #include "runtime/train/Replicas.h"
 
 #include <chrono>
@@ -178,10 +179,18 @@ void Training::finishStep() {
   }
 }
 
+/// A collective. False if something could not be written.
+static bool finishOutput(RunOutput &output, LoadedProgram &program, RunRanks &ranks) {
+  const RanksSpec &spec = program.manifest().target.ranks;
+  if (output.profile && ranks.count() > 1)
+    output.profile->setRanks(profiledRanks(*output.profile, spec, program.arenaBytes(), ranks.world()));
+  return output.finish(program);
+}
+
 ExitStatus Training::stopEarly(int signal) {
   save();
   RunRanks::LongWork end(ranks);
-  output.finish(program); // the status is that of a stop: the run is to be resumed
+  finishOutput(output, program, ranks); // the status is that of a stop: the run is to be resumed
   requests.finish();
   if (!checkpoints.folder) {
     output.progress->say(
@@ -247,7 +256,7 @@ ExitStatus Training::run() {
   if (!isOver && step < lastStep)
     output.progress->say(fmt::format("stopped early at step {}: {}", step, evaluation.best->describe()));
   RunRanks::LongWork end(ranks);
-  bool isWritten = output.finish(program);
+  bool isWritten = finishOutput(output, program, ranks);
   requests.finish();
   ranks.together("the end of the run", [&] {
     if (checkpoints.folder && checkpoints.savedStep != step)

@@ -63,6 +63,7 @@ public:
     contractions->describe(to);
   }
   int threads() const override { return 1; }
+  int64_t arenaBytes() const override { return arena ? manifest.arena.bytes : 0; }
 
 private:
   /// The functions that compiled code calls.
@@ -349,7 +350,10 @@ void CudaMachine::exchange(uint32_t number, DevicePointer sent, DevicePointer re
   perform(
       Profile::Kind::Exchange, number, withLine("exchange of '" + spec.name + "'", spec.line),
       [&] { return connection.exchanges->accesses(number, sent, received); },
-      [&] { connection.exchanges->run(number, sent, received, stream); });
+      [&] {
+        int64_t bytes = connection.exchanges->run(number, sent, received, stream);
+        if (profiling.profile) profiling.profile->addSent(number, bytes);
+      });
 }
 
 /// Far longer than a call takes, exchanges aside: a device may be slower than its data sheet says, or unknown.

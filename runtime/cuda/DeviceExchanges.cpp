@@ -49,14 +49,27 @@ std::vector<MemoryAccess> DeviceExchanges::accesses(uint32_t number, DevicePoint
   return {{sent, exchange.sent(count), false}, {received, exchange.received(count), true}, order};
 }
 
-void DeviceExchanges::run(uint32_t number, DevicePointer sent, DevicePointer received, Stream stream) {
+int64_t DeviceExchanges::run(uint32_t number, DevicePointer sent, DevicePointer received, Stream stream) {
   const ExchangeSpec &exchange = ranks.exchanges.at(number);
   Communicator &communicator = along(exchange);
-  if (exchange.kind == ExchangeSpec::Kind::AllGather)
-    return communicator.allGather(exchange.name, sent, received, exchange.bytes, byte, stream);
-  if (exchange.kind == ExchangeSpec::Kind::ReduceScatter)
-    return communicator.reduceScatter(exchange.name, sent, received, exchange.bytes / bytesOf(exchange.element),
-                                      exchange.element, ReductionKind::Sum, stream);
+  int64_t before = communicator.sent();
+  switch (exchange.kind) {
+  case ExchangeSpec::Kind::AllGather:
+    communicator.allGather(exchange.name, sent, received, exchange.bytes, byte, stream);
+    break;
+  case ExchangeSpec::Kind::AllToAll:
+    allToAll(communicator, exchange, sent, received, stream);
+    break;
+  case ExchangeSpec::Kind::ReduceScatter:
+    communicator.reduceScatter(exchange.name, sent, received, exchange.bytes / bytesOf(exchange.element),
+                               exchange.element, ReductionKind::Sum, stream);
+    break;
+  }
+  return communicator.sent() - before;
+}
+
+void DeviceExchanges::allToAll(Communicator &communicator, const ExchangeSpec &exchange, DevicePointer sent,
+                               DevicePointer received, Stream stream) {
   Communicator::Group group(communicator, exchange.name);
   for (int rank = 0; rank < communicator.ranks(); ++rank) {
     auto block = static_cast<DevicePointer>(rank * exchange.bytes);

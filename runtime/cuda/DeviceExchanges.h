@@ -31,8 +31,9 @@ public:
   /// What an exchange accesses. `sent`: [bytes], or [ranks, bytes] of an all-to-all; `received`: [ranks, bytes].
   std::vector<MemoryAccess> accesses(uint32_t number, DevicePointer sent, DevicePointer received) const;
 
-  /// Enqueues an exchange on a stream. Throws an Error that names it if NCCL refuses.
-  void run(uint32_t number, DevicePointer sent, DevicePointer received, Stream stream);
+  /// Enqueues an exchange on a stream. Returns the bytes that NCCL was given for other ranks. Throws an Error that
+  /// names the exchange if NCCL refuses.
+  int64_t run(uint32_t number, DevicePointer sent, DevicePointer received, Stream stream);
 
   /// `wait` waits for a stream with exchanges, and for `work` of computation besides: the watchdog takes it for a
   /// collective. Then throws an Error if the connection to another rank is lost.
@@ -40,6 +41,8 @@ public:
 
 private:
   Communicator &along(const ExchangeSpec &exchange);
+  static void allToAll(Communicator &communicator, const ExchangeSpec &exchange, DevicePointer sent,
+                       DevicePointer received, Stream stream);
 
   const RanksSpec &ranks;
   HostCommunicator &world;

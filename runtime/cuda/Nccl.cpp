@@ -173,12 +173,14 @@ void Communicator::reduceScatter(std::string_view name, DevicePointer from, Devi
   require(Nccl::get().reduceScatter(pointer(from), pointer(to), sizeOf(count), libraryType(type),
                                     libraryReduction(reduction), handle, stream),
           "reduceScatter", name);
+  handedOver += (rankCount - 1) * count * bytesOf(type);
 }
 
 void Communicator::allGather(std::string_view name, DevicePointer from, DevicePointer to, int64_t count,
                              ElementType type, Stream stream) {
   require(Nccl::get().allGather(pointer(from), pointer(to), sizeOf(count), libraryType(type), handle, stream),
           "allGather", name);
+  handedOver += (rankCount - 1) * count * bytesOf(type);
 }
 
 void Communicator::broadcast(std::string_view name, DevicePointer from, DevicePointer to, int64_t count,
@@ -190,6 +192,7 @@ void Communicator::broadcast(std::string_view name, DevicePointer from, DevicePo
 void Communicator::send(std::string_view name, DevicePointer from, int64_t count, ElementType type, int peer,
                         Stream stream) {
   require(Nccl::get().send(pointer(from), sizeOf(count), libraryType(type), peer, handle, stream), "send", name);
+  if (peer != ownRank) handedOver += count * bytesOf(type);
 }
 
 void Communicator::receive(std::string_view name, DevicePointer to, int64_t count, ElementType type, int peer,

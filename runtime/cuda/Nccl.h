@@ -54,6 +54,9 @@ public:
 
   int rank() const { return ownRank; }
   int ranks() const { return rankCount; }
+  /// Bytes of sends, all-gathers and reduce-scatters that NCCL was given for other ranks. Those that a graph contains count once, when
+  /// they are recorded.
+  int64_t sent() const { return handedOver; }
 
   /// to [count] = the reduction over all ranks of from [count], bit-identical on all of them. In place: to = from.
   void allReduce(std::string_view name, DevicePointer from, DevicePointer to, int64_t count, ElementType type,
@@ -90,6 +93,7 @@ private:
 
   struct NcclComm *handle = nullptr;
   int ownRank, rankCount;
+  int64_t handedOver = 0;
 };
 
 /// Collectives that the thread calls during the lifetime of a group start together when it ends. That is faster for

@@ -70,14 +70,18 @@ struct Table : TsrRuntime {
   void exchange(uint32_t index, const void *sent, void *received) {
     const ExchangeSpec &exchange = exchanges->at(index);
     HostCommunicator &group = *groups.at(index);
+    int64_t before = group.traffic().sent;
     switch (exchange.kind) {
     case ExchangeSpec::Kind::AllGather:
-      return group.allGather(exchange.name, sent, received, exchange.bytes);
+      group.allGather(exchange.name, sent, received, exchange.bytes);
+      break;
     case ExchangeSpec::Kind::AllToAll:
-      return group.allToAll(exchange.name, sent, received, exchange.bytes);
+      group.allToAll(exchange.name, sent, received, exchange.bytes);
+      break;
     case ExchangeSpec::Kind::ReduceScatter:
       fail("{}: ranks on CPUs exchange bytes, and add nothing", exchange.name);
     }
+    if (profile) profile->addSent(index, group.traffic().sent - before);
   }
 
   /// The communicator waits for the other ranks: afterwards the exchange is complete.
@@ -116,6 +120,7 @@ public:
   void startProfile(Profile &profile) override;
   std::optional<MachineLimits> limits() override { return measureLimits(pool); }
   int threads() const override { return pool.count(); }
+  int64_t arenaBytes() const override;
 
 private:
   void prepareGemms();
@@ -180,6 +185,13 @@ void CpuMachine::prepareScratch() {
     return pool.setScratch(at(manifest.arena.scratchOffset), manifest.arena.scratchBytes);
   extraScratch = std::make_unique<Arena>(pool.count() * manifest.arena.scratchBytes, pool);
   pool.setScratch(extraScratch->base(), manifest.arena.scratchBytes);
+}
+
+int64_t CpuMachine::arenaBytes() const {
+  int64_t bytes = 0;
+  for (const auto *memory : {&arena, &extraWorkspace, &extraScratch})
+    if (*memory) bytes += (*memory)->size();
+  return bytes;
 }
 
 void CpuMachine::call(const EntryFunction &entry, TsrEntry code) {

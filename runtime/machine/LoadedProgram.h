@@ -93,6 +93,8 @@ public:
   std::optional<MachineLimits> machineLimits() { return machine->limits(); }
 
   int threads() const { return machine ? machine->threads() : 0; }
+  /// Allocated for the arena and what did not fit into it (Machine.h).
+  int64_t arenaBytes() const { return machine->arenaBytes(); }
 
 private:
   void mapCode();

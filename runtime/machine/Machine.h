@@ -58,6 +58,10 @@ public:
 
   /// Number of CPU threads.
   virtual int threads() const = 0;
+
+  /// The bytes that were allocated for the arena, and for what did not fit into it: scratch memory of more threads than
+  /// the program was compiled for, or of a library that needs more than at compilation.
+  virtual int64_t arenaBytes() const = 0;
 };
 
 /// A rank's number among those on its host, and how many these are.

@@ -13,11 +13,20 @@ void Profile::add(Kind kind, int64_t which, Clock::duration time) {
   row.seconds += std::chrono::duration<double>(time).count();
 }
 
+void Profile::addSent(int64_t which, int64_t bytes) {
+  if (isInStep) rows[{Kind::Exchange, which}].sent += bytes;
+}
+
+int64_t Profile::sentBy(int64_t which) const {
+  auto found = rows.find({Kind::Exchange, which});
+  return found == rows.end() ? 0 : found->second.sentBefore;
+}
+
 void Profile::endStep(Clock::duration time) {
   for (auto &[key, row] : rows) {
     row.steps.push_back(row.seconds);
-    row.callsBefore = row.calls;
-    row.calls = 0, row.seconds = 0;
+    row.callsBefore = row.calls, row.sentBefore = row.sent;
+    row.calls = 0, row.seconds = 0, row.sent = 0;
   }
   steps.push_back(std::chrono::duration<double>(time).count());
   isInStep = false;
@@ -41,7 +50,7 @@ static void describeContraction(const GemmSpec &gemm, Json &row) {
   row["flops"] = work.flops, row["read"] = work.read, row["written"] = work.written;
 }
 
-/// A rank sends as many bytes as it receives.
+/// What the manifest says: a rank sends as many bytes as it receives.
 static Json describeExchange(const ExchangeSpec &exchange, const RanksSpec &ranks) {
   int64_t received = ranks.received(exchange);
   return {{"kind", "exchange"},  {"name", fmt::format("{} along {}", exchange.kindName(), exchange.along)},
@@ -85,6 +94,7 @@ Json Profile::describe(const Manifest &manifest) const {
       break;
     case Kind::Exchange:
       json = describeExchange(manifest.target.ranks.exchanges.at(which), manifest.target.ranks);
+      json["sent"] = row.sentBefore;
       break;
     }
     if (std::optional<double> one = predictedSeconds(manifest, kind, which))
@@ -95,6 +105,7 @@ Json Profile::describe(const Manifest &manifest) const {
   }
   Json profile = {{"model", manifest.model}, {"steps", steps.size()}, {"seconds", laterMedian(steps)}};
   if (threads > 0) profile["threads"] = threads;
+  if (!ranks.is_null()) profile["ranks"] = ranks;
   profile["rows"] = std::move(list);
   return profile;
 }

@@ -30,6 +30,14 @@ public:
   /// copy.
   void add(Kind kind, int64_t which, Clock::duration time);
 
+  /// Bytes that a call of exchange number `which` sent to other ranks, as the communicator counted them.
+  void addSent(int64_t which, int64_t bytes);
+  /// The same of all its calls in the last step.
+  int64_t sentBy(int64_t which) const;
+
+  /// What each rank allocated and sent: the list `ranks` of the record.
+  void setRanks(Json list) { ranks = std::move(list); }
+
   /// A contraction of the manifest is computed as another one, and the rest by a kernel.
   void setGemm(int64_t which, GemmSpec computed) { gemms[which] = std::move(computed); }
 
@@ -49,12 +57,14 @@ private:
   struct Row {
     int64_t calls = 0; ///< in the current step
     double seconds = 0;
-    int64_t callsBefore = 0; ///< in the last one
+    int64_t sent = 0;
+    int64_t callsBefore = 0, sentBefore = 0; ///< in the last one
     std::vector<double> steps;
   };
   std::map<std::pair<Kind, int64_t>, Row> rows;
   std::map<int64_t, GemmSpec> gemms; ///< by number, those that differ from the manifest's
   std::vector<double> steps;
+  Json ranks; ///< null: one rank
   bool isInStep = false;
   int threads = 0;
 };

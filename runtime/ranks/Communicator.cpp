@@ -26,7 +26,7 @@ public:
       : observer(group.observation->observer) {
     if (observer) observer->begin(what, work);
     ++group.moved.collectives;
-    group.moved.bytes += received;
+    group.moved.received += received;
   }
   ~Announced() {
     if (observer) observer->end();

@@ -31,10 +31,14 @@ public:
   virtual void end() noexcept = 0;
 };
 
-/// What a rank did in a group: its collectives, and the bytes that it received from other ranks, whichever way a
-/// library takes to bring them.
+/// What a rank did in a group.
 struct Traffic {
-  int64_t collectives = 0, bytes = 0;
+  int64_t collectives = 0;
+  /// Bytes that collectives brought from other ranks, whichever way a library takes to bring them.
+  int64_t received = 0;
+  /// Bytes that were handed to MPI or to a socket for other ranks, counted there. A block that a library sends to
+  /// several ranks counts for each.
+  int64_t sent = 0;
 };
 
 /// Instead of a rank that is sent to or received from: nothing is sent or received.
@@ -110,6 +114,9 @@ protected:
   virtual void waitForAll(std::string_view what) = 0;
   virtual std::unique_ptr<HostCommunicator> makeGroup(std::string name, int group, int order) = 0;
   virtual void end() = 0;
+
+  /// Counts bytes that go to other ranks: called where the transport takes them.
+  void countSent(size_t bytes) { moved.sent += static_cast<int64_t>(bytes); }
 
   /// Whether there is an observer, such as a watchdog.
   bool isObserved() const { return observation->observer; }

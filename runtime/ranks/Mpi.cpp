@@ -188,6 +188,7 @@ void MpiCommunicator::exchange(const char *function, std::string_view what, cons
                          expected ? to + at : nullptr, expected, mpi.byte, expected ? fromRank : nullRank, 0, comm,
                          &status),
             function, what);
+    countSent(sent);
     require(mpi.getCount(&status, mpi.byte, &received), function, what);
     if (received != expected)
       fail("{}: expected {} bytes from rank {}, got {}", place(function, what), at + expected, fromRank, at + received);
@@ -198,6 +199,7 @@ void MpiCommunicator::moveAllToAll(std::string_view what, const void *from, void
   if (!isSmall(bytes)) return ExchangeCommunicator::moveAllToAll(what, from, to, bytes);
   int count = static_cast<int>(bytes);
   require(mpi.alltoall(from, count, mpi.byte, to, count, mpi.byte, comm), "allToAll", what);
+  countSent((size() - 1) * bytes);
 }
 
 void MpiCommunicator::moveAllGather(std::string_view what, const void *from, void *to, size_t bytes) {
@@ -205,12 +207,14 @@ void MpiCommunicator::moveAllGather(std::string_view what, const void *from, voi
   int count = static_cast<int>(bytes);
   bool isInPlace = from == static_cast<char *>(to) + rank() * bytes;
   require(mpi.allgather(isInPlace ? inPlace : from, count, mpi.byte, to, count, mpi.byte, comm), "allGather", what);
+  countSent((size() - 1) * bytes);
 }
 
 void MpiCommunicator::moveBroadcast(std::string_view what, void *data, size_t bytes, int root) {
   for (size_t at = 0; at < bytes; at += pieceBytes) {
     int count = static_cast<int>(std::min(pieceBytes, bytes - at));
     require(mpi.bcast(static_cast<char *>(data) + at, count, mpi.byte, root, comm), "broadcast", what);
+    if (rank() == root) countSent((size() - 1) * static_cast<size_t>(count));
   }
 }
 

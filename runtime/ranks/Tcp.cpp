@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <sys/uio.h>
 #include <thread>
+#include <utility>
 
 namespace tessera::runtime {
 
@@ -70,6 +71,8 @@ public:
   void receive(int rank, char *data, size_t bytes);
   /// Moves all of them. After a failure the connections are of no use.
   std::optional<TransferFailure> move();
+  /// Bytes of messages, without their headers, that sockets took since the last call.
+  size_t takeSent() { return std::exchange(sent, 0); }
 
   /// "rank 2 of 4 (process 4711 on node7)": of the world.
   std::string describe(int rank) const;
@@ -89,6 +92,7 @@ private:
   std::vector<Peer> peers; ///< by rank of the world
   std::vector<Transfer> transfers;
   std::vector<pollfd> entries; ///< of each transfer
+  size_t sent = 0;
 };
 
 TcpLinks::TcpLinks(const RankLaunch &launch, std::vector<PeerSocket> sockets) : peers(launch.size) {
@@ -149,6 +153,7 @@ std::optional<TransferFailure> TcpLinks::advance(Transfer &transfer) {
   if (count < 0 && errno != EAGAIN) return TransferFailure{&transfer, errno};
   if (count == 0 && !isSent) return TransferFailure{&transfer, ECONNRESET};
   transfer.done += std::max<ssize_t>(count, 0);
+  if (isSent && transfer.done > sizeof(Header)) sent += transfer.done - sizeof(Header) - inData;
   transfer.mayMove = false; // all that there was has moved
   bool hasHeader = !isSent && transfer.done >= sizeof(Header);
   if (hasHeader && transfer.header.bytes != static_cast<int64_t>(transfer.bytes)) return TransferFailure{&transfer, 0};
@@ -231,7 +236,9 @@ void TcpCommunicator::failBecause(const char *function, std::string_view what, c
 }
 
 void TcpCommunicator::move(const char *function, std::string_view what) {
-  if (auto failure = links->move()) failBecause(function, what, *failure);
+  auto failure = links->move();
+  countSent(links->takeSent());
+  if (failure) failBecause(function, what, *failure);
 }
 
 void TcpCommunicator::exchange(const char *function, std::string_view what, const char *from, size_t fromBytes,

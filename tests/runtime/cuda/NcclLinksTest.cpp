@@ -62,6 +62,7 @@ TEST_P(NcclSizes, AllGather) {
                                 rank.stream);
     rank.driver.check(rank.driver.streamSynchronize(rank.stream), "the stream");
     for (int other = 0; other < ranks; ++other) EXPECT_TRUE(to.contains(other * bytes, bytes, other, 0));
+    EXPECT_EQ(rank.communicator.sent(), static_cast<int64_t>((ranks - 1) * bytes));
   };
   EXPECT_EQ(onRanks(ranks, body, kind), Texts(ranks));
 }
@@ -86,6 +87,8 @@ TEST_P(NcclSizes, AllToAllAsAGroup) {
       for (int other = 0; other < ranks; ++other) EXPECT_TRUE(to.contains(other * bytes, bytes, other, rank.rank()));
     }
     rank.driver.graphExecDestroy(graph);
+    // What a graph contains counts once. What stays on the rank does not.
+    EXPECT_EQ(rank.communicator.sent(), static_cast<int64_t>((ranks - 1) * bytes));
   };
   EXPECT_EQ(onRanks(ranks, body, kind), Texts(ranks));
 }

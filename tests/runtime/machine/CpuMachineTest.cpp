@@ -24,6 +24,7 @@ public:
 private:
   void moveAllToAll(std::string_view, const void *from, void *to, size_t bytes) override {
     std::this_thread::sleep_for(exchangeTime);
+    countSent(bytes);
     memcpy(to, from, bytes);
     memcpy(static_cast<char *>(to) + bytes, from, bytes);
   }
@@ -74,10 +75,12 @@ TEST(CpuMachine, ProfilesExchanges) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0]["name"], "all_gather along data");
   EXPECT_EQ(rows[1]["name"], "all_to_all along tensor");
+  EXPECT_EQ(machine->arenaBytes(), 256);
   for (int i = 0; i < 2; ++i) {
     int calls = manifest.target.ranks.exchanges[i].callsIn("step");
     EXPECT_EQ(rows[i]["calls"], calls);
     EXPECT_EQ(rows[i]["received"], 4);
+    EXPECT_EQ(rows[i]["sent"], 4 * calls);
     EXPECT_GE(rows[i]["seconds"].get<double>(), calls * 0.002);
   }
 }

@@ -56,8 +56,12 @@ TEST(Profile, ExchangesHaveTheirBytes) {
   manifest.target.ranks.exchanges[1].seconds = 0.25;
   Profile profile;
   profile.beginStep();
-  for (int call = 0; call < 2; ++call) profile.add(Profile::Kind::Exchange, 1, std::chrono::milliseconds(3));
+  for (int call = 0; call < 2; ++call) {
+    profile.add(Profile::Kind::Exchange, 1, std::chrono::milliseconds(3));
+    profile.addSent(1, 299); // what the communicator counted, whatever the manifest says
+  }
   profile.endStep(std::chrono::milliseconds(10));
+  profile.addSent(1, 7); // in no step
   Json rows = profile.describe(manifest)["rows"];
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0]["kind"], "exchange");
@@ -67,6 +71,9 @@ TEST(Profile, ExchangesHaveTheirBytes) {
   EXPECT_EQ(rows[0]["calls"], 2);
   EXPECT_EQ(rows[0]["predicted"], 0.5);
   for (const char *key : {"received", "read", "written"}) EXPECT_EQ(rows[0][key], 300) << key;
+  EXPECT_EQ(rows[0]["sent"], 2 * 299);
+  EXPECT_EQ(profile.sentBy(1), 2 * 299);
+  EXPECT_EQ(profile.sentBy(0), 0);
 }
 
 } // namespace

@@ -31,7 +31,7 @@ TEST(OneRankTest, CopiesWhatItSendsToItself) {
   world.allToAll("no bytes", nullptr, nullptr, 0);
   EXPECT_STREQ(in, "abc");
   EXPECT_EQ(world.traffic().collectives, 8);
-  EXPECT_EQ(world.traffic().bytes, 0);
+  EXPECT_EQ(world.traffic().received, 0);
   world.finish();
 }
 
@@ -68,7 +68,7 @@ TEST(CommunicatorTest, CountsWhatARankReceives) {
     world.allGather("x", from, to, 8);
     world.broadcast("x", to, 8, 2);
     EXPECT_EQ(world.traffic().collectives, 3);
-    EXPECT_EQ(world.traffic().bytes, 16 + 16 + (world.rank() == 2 ? 0 : 8));
+    EXPECT_EQ(world.traffic().received, 16 + 16 + (world.rank() == 2 ? 0 : 8));
   });
 }
 

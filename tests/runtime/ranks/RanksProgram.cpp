@@ -42,9 +42,15 @@ void exchangeAll(HostCommunicator &group, size_t bytes) {
   constexpr int everyone = 50;
   int rank = group.rank(), size = group.size();
   Bytes from(size * bytes + 1), to(size * bytes + 1, 0xee);
+  int64_t begun = group.traffic().sent;
+  auto requireSent = [&](int exchanges, const char *what) {
+    int64_t expected = exchanges * (size - 1) * static_cast<int64_t>(bytes), sent = group.traffic().sent - begun;
+    if (sent != expected) fail("{} of {} bytes: sent {} to other ranks, expected {}", what, bytes, sent, expected);
+  };
   for (int other = 0; other < size; ++other) fill(&from[other * bytes], bytes, rank, other);
   group.allToAll("all-to-all", from.data(), to.data(), bytes);
   for (int other = 0; other < size; ++other) check(&to[other * bytes], bytes, other, rank, "all-to-all");
+  requireSent(1, "all-to-all");
 
   fill(from.data(), bytes, rank, everyone);
   group.allGather("all-gather", from.data(), to.data(), bytes);
@@ -53,6 +59,7 @@ void exchangeAll(HostCommunicator &group, size_t bytes) {
   fill(&to[rank * bytes], bytes, rank, everyone);
   group.allGather("in place", &to[rank * bytes], to.data(), bytes);
   for (int other = 0; other < size; ++other) check(&to[other * bytes], bytes, other, everyone, "all-gather in place");
+  requireSent(3, "all-gather");
 
   for (int root = 0; root < size; ++root) {
     fill(to.data(), bytes, rank, root);
@@ -106,7 +113,7 @@ int large(HostCommunicator &world, size_t bytes) {
   if (world.rank() == 1) std::fill(data.begin(), data.end(), 0);
   world.broadcast("large", data.data(), bytes, 0);
   if (world.rank() == 1) check(data.data(), bytes, 0, 1, "broadcast");
-  fmt::print("rank {}: received {} bytes\n", world.rank(), world.traffic().bytes);
+  fmt::print("rank {}: received {} bytes\n", world.rank(), world.traffic().received);
   return 0;
 }
 
