@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/checkpoint/SharedFolder.h"
 #include "runtime/commands/Training.h"
 #include "runtime/data/ColumnWarnings.h"
 #include "runtime/data/DataWarnings.h"
@@ -69,6 +70,7 @@ void Training::openFolder() {
   if (path.empty()) return;
   checkpoints.folder.emplace(path);
   ranks.onFirst("the checkpoint folder", [&] { checkpoints.folder->lock(); });
+  requireSharedFolder(*checkpoints.folder, ranks.world());
 }
 
 /// Initialises, loads weights, or resumes.
@@ -93,7 +95,7 @@ void Training::begin() {
       return resumeOwn(*saved);
     }
   moveTo(0, options.train.skipBatches);
-  initialise(program, info.seed);
+  ranks.together("initial values", [&] { initialise(program, info.seed); });
   if (!options.train.init.empty()) loadModelFrom(program, options.train.init, "--init", ranks.world(), options.partial);
 }
 
