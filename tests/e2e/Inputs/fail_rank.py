@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs a command on ranks, one of which has other circumstances; prints how the job ended, and its errors and warnings.
 
-usage: fail_rank.py mpirun|torchrun RANKS RANK SETUP COMMAND...     SETUP: what the shell of that rank runs before, such as
-`cd elsewhere`
+usage: fail_rank.py mpirun|torchrun RANKS RANK SETUP COMMAND...
+SETUP: what the shell of that rank runs before, such as `cd elsewhere`
 """
 
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Saves a run on 1, 2, 4 and 8 ranks and resumes each checkpoint on each of them. What a mesh loaded and saved again must
-have the bits that were saved, and the next batches and draws must be those of a run that was not interrupted.
+"""Saves a run on 1, 2, 4 and 8 ranks and resumes each checkpoint on each of them. What a mesh loaded and saved again
+must have the bits that were saved, and the next batches and draws must be those of a run that was not interrupted.
 
 usage: saves_agree.py MODEL DATA SAVED STEPS       SAVED: the step of the checkpoints; STEPS: the last one
 """
