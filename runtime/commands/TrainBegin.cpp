@@ -151,9 +151,10 @@ std::optional<CheckpointInfo> Training::loadOwn() {
 
 /// `path` is where this branch begins. The same command, run again, resumes what the first one saved.
 void Training::resumeFrom(const std::string &path) {
-  std::string from = asWritten(fs::weakly_canonical(fs::absolute(path)).string());
-  std::string ownPath =
-      checkpoints.folder ? asWritten(fs::weakly_canonical(fs::absolute(checkpoints.folder->path())).string()) : "";
+  auto whole = [](const std::string &path) { return asWritten(fs::weakly_canonical(fs::absolute(path)).string()); };
+  std::string from, ownPath;
+  ranks.together("the path of --resume",
+                 [&] { from = whole(path), ownPath = checkpoints.folder ? whole(checkpoints.folder->path()) : ""; });
   bool isInOwn =
       ranks.asOnFirst("where the run resumes", checkpoints.folder && fs::path(from).parent_path() == ownPath);
   if (checkpoints.folder && !stepsIn(*checkpoints.folder, ranks.world()).empty()) {

@@ -138,6 +138,9 @@ TEST_F(LauncherRanks, RanksThatDifferAreRefused) {
 TEST_F(LauncherRanks, AnErrorOfOneRankEndsAllWithItsMessage) {
   folder.write("line-0.csv", csvLines(50)), folder.write("line-1.csv", csvLines(50));
   expectFailure(runRanks("train --data line-$RANK.csv"), 1, "error: rank 2: no data file matches line-2.csv; ");
+  folder.write("line-2.csv", csvLines(30) + "1,2,x,4,5\n");
+  expectFailure(runRanks("train --data line-$RANK.csv"), 1,
+                "error: rank 2: line-2.csv: line 32, column 2 ('c'), byte ");
   // An error that all have names no rank.
   expectFailure(runRanks("train --data nowhere.csv"), 1, "error: no data file matches nowhere.csv; ");
   expectFailure(runRanks("train --set nothing=1"), 2, "error: --set nothing=1: this program has no setting");
