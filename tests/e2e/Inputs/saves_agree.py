@@ -35,8 +35,11 @@ def train(ranks, folder, until, *options):
 
 def tensors(folder, step):
     """All weights and all state of the optimizer."""
-    files = [f"{folder}/step-{step:08}/{kind}.safetensors" for kind in ("model", "optimizer")]
-    return {f"{file[-28:]} {name}": tensor for file in files for name, tensor in read_tensors(file).items()}
+    found = {}
+    for kind in ("model", "optimizer"):
+        for name, tensor in read_tensors(f"{folder}/step-{step:08}/{kind}.safetensors").items():
+            found[f"{name} of {kind}"] = tensor
+    return found
 
 
 def differences(what, ours, theirs):
