@@ -141,8 +141,9 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   if (options.device) device = options.device->target;
   std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, device);
   if (problem.empty()) problem = setMemory(module, options.memory, Target::of(module), options.device.has_value());
-  if (problem.empty()) problem = setMesh(module, options.mesh);
-  return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
+  if (!problem.empty()) return refuse(options.input.path + ": " + problem);
+  problem = setMesh(module, options.mesh);
+  return problem.empty() ? ExitDone : usage(options.input.path + ": " + problem);
 }
 
 Input tessera::readForTarget(MLIRContext &context, const CommandOptions &options) {

@@ -66,6 +66,14 @@ static bool isQuiet(const CommandOptions &options) {
   return options.dumpDir.empty() && options.report.empty() && !options.timing;
 }
 
+/// The exit status for a problem of the user's words. Up to `shard` they are those of the options about ranks, or of a
+/// module that records them.
+static int statusOfProblem(ModuleOp module, const CommandOptions &options) {
+  auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
+  bool isSharded = reached && phaseIndex(reached.getValue()) >= phaseIndex("shard");
+  return !isSharded && options.mesh.isGiven() ? ExitUsage : ExitInput;
+}
+
 int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &run) {
   ScopedDiagnosticHandler handler(input.module->getContext(), [&](mlir::Diagnostic &diagnostic) {
     if ((*input.module)->hasAttr(attrs::problem)) return success(); // it is printed below
@@ -87,7 +95,7 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
                              : runPipeline(*input.module, pipeline)))
     return ExitDone;
   if (auto problem = (*input.module)->getAttrOfType<StringAttr>(attrs::problem))
-    return printError(options.input.path + ": " + problem.getValue()), ExitInput;
+    return printError(options.input.path + ": " + problem.getValue()), statusOfProblem(*input.module, options);
   return failedOn(before, options, run.dumps.getProblem());
 }
 

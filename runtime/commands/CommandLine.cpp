@@ -245,29 +245,39 @@ static void explainMistake(const CLI::App &app, const CLI::ParseError &error) {
     failUsage("{0}: name the file: {0} FILE.safetensors", command.get_name());
 }
 
-/// CLI11's messages quote arguments as they are. Returns the exit status, which is 0 for --help.
-static int printParseError(const CLI::App &app, const CLI::ParseError &error) {
+/// Prints the help that was asked for. Throws a usage Error for mistakes; CLI11's messages quote arguments as they are.
+static void printHelp(const CLI::App &app, const CLI::ParseError &error) {
   std::ostringstream help, message;
   int code = app.exit(error, help, message);
   printText("{}", help.str());
+  if (code == 0) return;
   std::string text = message.str();
-  while (text.ends_with('\n')) text.pop_back(); // `warn` adds one
-  if (!text.empty()) warn("{}", text);
-  return code == 0 ? 0 : static_cast<int>(ExitStatus::Usage);
+  while (text.ends_with('\n')) text.pop_back(); // printing adds one
+  throw Error(text, ExitStatus::Usage);
 }
 
-/// The commands that one process runs.
-static std::optional<ExitStatus> runAlone(const std::string &name, LoadedProgram &program, const Options &options) {
-  if (name == "info") return runInfo(program, options);
-  if (name != "export" && name != "import") return std::nullopt;
+namespace {
+/// What is to be run.
+struct Command {
+  std::string name; ///< empty: nothing, as with --help
+  Options options;
+  std::unique_ptr<LoadedProgram> program;
+};
+} // namespace
+
+static void requireOneProcess(const std::string &name) {
   if (RankLaunch launch = findRankLaunch(); launch.size > 1)
-    failUsage("{}: one process writes the file; start {} without the job launcher", launch.describe(), name);
-  return name == "export" ? runExport(program, options) : runImport(program, options);
+    failUsage("{}: one process writes the file; start {} without the job launcher", launch.describeAll(), name);
 }
 
-static ExitStatus runCommand(const std::string &name, LoadedProgram &program, const Options &options) {
-  if (std::optional<ExitStatus> status = runAlone(name, program, options)) return *status;
-  RunRanks ranks(program, options);
+static ExitStatus runCommand(Command &command) {
+  const auto &[name, options, opened] = command;
+  LoadedProgram &program = *opened;
+  // The commands that one process runs.
+  if (name == "info") return runInfo(program, options);
+  if (name == "export") return runExport(program, options);
+  if (name == "import") return runImport(program, options);
+  RunRanks ranks(program.manifest());
   return ranks.run([&] {
     ranks.connect(program, name, options);
     if (name == "train") return runTrain(program, options, ranks);
@@ -277,12 +287,13 @@ static ExitStatus runCommand(const std::string &name, LoadedProgram &program, co
   });
 }
 
-static int parseAndRun(int argc, char **argv, Payload payload, const std::string &programFile) {
+/// Parses the command line and opens the program.
+static Command openCommand(int argc, char **argv, Payload payload, const std::string &programFile) {
   CLI::App app("a training program made by Tessera");
   app.require_subcommand(1);
-  app.failure_message(
-      [](const CLI::App *command, const CLI::Error &e) { return "error: " + CLI::FailureMessage::simple(command, e); });
-  Options options;
+  app.failure_message(CLI::FailureMessage::simple);
+  Command command;
+  Options &options = command.options;
   addTrain(app, options);
   addEval(app, options);
   addPredict(app, options);
@@ -293,27 +304,42 @@ static int parseAndRun(int argc, char **argv, Payload payload, const std::string
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
     explainMistake(app, e);
-    return printParseError(app, e);
+    printHelp(app, e);
+    return {};
   }
   checkWeightOptions(options, app.got_subcommand("train"));
   if (!app.got_subcommand("train")) releaseSaveRequests();
-  LoadedProgram program(std::move(payload), programFile);
-  program.adviseOnMemory([&program](int64_t available) { return memoryAdvice(program.manifest(), available); });
-  ExitStatus code = runCommand(app.get_subcommands()[0]->get_name(), program, options);
-  return static_cast<int>(code);
+  command.name = app.get_subcommands()[0]->get_name();
+  if (command.name == "export" || command.name == "import") requireOneProcess(command.name);
+  command.program = std::make_unique<LoadedProgram>(std::move(payload), programFile);
+  command.program->adviseOnMemory(
+      [manifest = &command.program->manifest()](int64_t available) { return memoryAdvice(*manifest, available); });
+  return command;
 }
 
-static int loadAndRun(int argc, char **argv, const std::string &programFile) {
+/// None: the file is the launcher without a program.
+static std::optional<Command> openCommand(int argc, char **argv, const std::string &programFile) {
   Payload payload;
   std::string message;
   switch (readPayload(programFile, payload, message)) {
   case PayloadStatus::Found:
-    return parseAndRun(argc, argv, std::move(payload), programFile);
+    return openCommand(argc, argv, std::move(payload), programFile);
   case PayloadStatus::Broken:
     fail("{}", message);
   case PayloadStatus::None:
     break;
   }
+  return std::nullopt;
+}
+
+static int loadAndRun(int argc, char **argv, const std::string &programFile) {
+  std::optional<Command> command;
+  try {
+    command = openCommand(argc, argv, programFile);
+  } catch (const std::exception &) {
+    return static_cast<int>(endBeforeStart(currentFailure()));
+  }
+  if (command) return static_cast<int>(command->name.empty() ? ExitStatus::Done : runCommand(*command));
   warn("This is the Tessera launcher: the runtime of training programs, without a program.\n"
        "`tessera compile MODEL.tsr -o PROGRAM` makes one.");
   return static_cast<int>(ExitStatus::Usage);

@@ -208,7 +208,8 @@ ExitStatus runGenerate(LoadedProgram &program, const Options &options, RunRanks 
   for (int64_t i = 0; i < options.generate.length; ++i) {
     int64_t have = window.write(tokens);
     program.call("generate");
-    tokens.push_back(sampler.draw(scores + (have - 1) * vocabulary));
+    // Ranks that exchange nothing to compute scores would not miss one that is stopped.
+    ranks.together("the next token", [&] { tokens.push_back(sampler.draw(scores + (have - 1) * vocabulary)); });
     text->print(tokens.back(), i == 0);
   }
   fmt::print("\n");

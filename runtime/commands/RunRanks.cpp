@@ -3,7 +3,6 @@
 #include "runtime/commands/RunRanks.h"
 
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/commands/Failure.h"
 #include "runtime/data/SourceRecord.h"
 #include "runtime/machine/LoadedProgram.h"
 #include "runtime/ranks/Comparison.h"
@@ -16,6 +15,9 @@
 
 namespace tessera::runtime {
 
+/// The first collective of all ranks.
+static constexpr const char *nameOfStart = "the start";
+
 static Mesh meshOf(const Manifest &manifest) {
   std::vector<MeshAxis> axes;
   for (const MeshAxisSpec &axis : manifest.target.ranks.mesh) axes.push_back({axis.name, static_cast<int>(axis.size)});
@@ -26,11 +28,11 @@ static void requireRanks(const Mesh &mesh, const RankLaunch &launch) {
   if (mesh.size() == launch.size) return;
   if (mesh.size() == 1)
     failUsage("{}: this program is for one rank; start it alone, or compile it for these, as with --mesh data={}",
-              launch.describe(), launch.size);
+              launch.describeAll(), launch.size);
   std::string instead = launch.size == 1 ? "without --mesh, for one rank" : fmt::format("for {}", launch.size);
   bool isByMpirun = launch.launcher == RankLauncher::None || launch.launcher == RankLauncher::Mpirun;
   std::string how = fmt::format("{} {}", isByMpirun ? "it with mpirun -n" : "as many ranks:", mesh.size());
-  failUsage("{}: this program is for the {} ranks of the mesh {}; start {}, or compile it {}", launch.describe(),
+  failUsage("{}: this program is for the {} ranks of the mesh {}; start {}, or compile it {}", launch.describeAll(),
             mesh.size(), mesh.text(), how, instead);
 }
 
@@ -44,12 +46,14 @@ static void silence() {
   speaks = false;
 }
 
-RunRanks::RunRanks(LoadedProgram &program, const Options &options)
-    : launch(findRankLaunch()), arrangement(meshOf(program.manifest())) {
-  requireRanks(arrangement, launch);
-  all = openWorld(launch);
+RunRanks::RunRanks(const Manifest &manifest) : launch(findRankLaunch()), arrangement(meshOf(manifest)) {
+  try {
+    all = openWorld(launch);
+  } catch (const Error &) {
+    requireRanks(arrangement, launch); // the mistake that comes first
+    throw;
+  }
   agreement = std::make_unique<Agreement>(*all);
-  if (count() > 1) takeShare(program, options);
 }
 
 void RunRanks::takeShare(LoadedProgram &program, const Options &options) {
@@ -65,6 +69,8 @@ void RunRanks::takeShare(LoadedProgram &program, const Options &options) {
 
 /// Meshes of one size may have other axes: they are compared before groups are made.
 void RunRanks::connect(LoadedProgram &program, const std::string &command, const Options &options) {
+  agreement->together(nameOfStart, [&] { requireRanks(arrangement, launch); });
+  if (count() > 1) takeShare(program, options);
   requireSameCommand(program, command, options);
   groups = splitAlongAxes(*all, arrangement);
   std::vector<HostCommunicator *> along;
@@ -159,17 +165,23 @@ void RunRanks::allow(std::chrono::milliseconds time) {
   if (watchdog) watchdog->allowAlways(time);
 }
 
+/// Of an error that all ranks have, the first one prints the message.
+static ExitStatus printOnFirst(const RankError &error, const HostCommunicator &world) {
+  if (world.rank() == 0) printError(fmt::format("error: {}", error.what()));
+  return error.exitStatus();
+}
+
 ExitStatus RunRanks::run(const std::function<ExitStatus()> &command) {
   if (count() == 1) return command();
   ExitStatus status = ExitStatus::Fault;
   try {
     status = command();
   } catch (const RankError &error) {
-    if (isFirst()) printError(fmt::format("error: {}", error.what()));
-    status = error.exitStatus();
+    status = printOnFirst(error, *all);
   } catch (const std::exception &) {
     Failure failure = currentFailure();
     printError(fmt::format("error: rank {}: {}", all->rank(), failure.text));
+    if (!watchdog) all->abandon(failure.status);
     watchdog->endOthers(failure.status);
     return failure.status;
   }
@@ -179,11 +191,40 @@ ExitStatus RunRanks::run(const std::function<ExitStatus()> &command) {
 
 /// No rank exits before all have said what they had to say: when one exits with another status than 0, mpirun sends
 /// SIGTERM to the others, whose status is to be the same.
-void RunRanks::finish(ExitStatus status) {
+static void leave(HostCommunicator &world, ExitStatus status) {
   std::fflush(stdout);
   if (status != ExitStatus::Done) std::signal(SIGTERM, SIG_IGN);
-  all->finish();
-  watchdog->finish();
+  world.finish();
+}
+
+void RunRanks::finish(ExitStatus status) {
+  leave(*all, status);
+  if (watchdog) watchdog->finish();
+}
+
+ExitStatus endBeforeStart(const Failure &failure) {
+  std::fflush(stdout);
+  auto endAlone = [&] {
+    printError(fmt::format("error: {}", failure.text));
+    return failure.status;
+  };
+  std::unique_ptr<HostCommunicator> world;
+  try {
+    if (RankLaunch launch = findRankLaunch(); launch.size > 1) world = openWorld(launch);
+  } catch (const std::exception &) { // what the user has to know is the failure
+  }
+  if (!world) return endAlone();
+  Agreement agreement(*world);
+  agreement.setError(failure.text, failure.status);
+  try {
+    agreement.agree(nameOfStart);
+  } catch (const RankError &error) {
+    ExitStatus status = printOnFirst(error, *world);
+    leave(*world, status);
+    return status;
+  } catch (const std::exception &) { // another rank has died
+  }
+  return endAlone();
 }
 
 } // namespace tessera::runtime

@@ -10,6 +10,7 @@
 #ifndef TESSERA_RUNTIME_COMMANDS_RUNRANKS_H
 #define TESSERA_RUNTIME_COMMANDS_RUNRANKS_H
 
+#include "runtime/commands/Failure.h"
 #include "runtime/commands/Options.h"
 #include "runtime/data/DataSource.h"
 #include "runtime/ranks/Agreement.h"
@@ -20,9 +21,9 @@ namespace tessera::runtime {
 
 class RunRanks {
 public:
-  /// Finds the other ranks, and restricts this process to its share of the machine. Throws an Error with status 2 if
-  /// the job launcher started another number of ranks than the program is for.
-  RunRanks(LoadedProgram &program, const Options &options);
+  /// Finds and connects the other ranks. Throws an Error if they cannot be connected, one with status 2 if they do not
+  /// find each other, or if the job launcher started another number of ranks than the program is for.
+  explicit RunRanks(const Manifest &manifest);
 
   HostCommunicator &world() { return *all; }
   const Mesh &mesh() const { return arrangement; }
@@ -39,8 +40,10 @@ public:
   /// Whether all ranks have got this error, so that the next collective is the same for all.
   bool isShared(const std::exception &error) const;
 
-  /// A collective: throws a RankError on all ranks if they differ in the program, the command, or an option. Then
-  /// connects the program with the ranks along each axis of its mesh.
+  /// A collective, the first one: throws the error of a rank that could not begin (endBeforeStart), or an Error with
+  /// status 2 if the job launcher started another number of ranks than the program is for. Restricts this process to
+  /// its share of the machine. Throws a RankError on all ranks if they differ in the program, the command, or an
+  /// option. Then connects the program with the ranks along each axis of its mesh.
   void connect(LoadedProgram &program, const std::string &command, const Options &options);
   /// A collective: what the first rank says, for decisions that depend on paths, which may differ.
   bool asOnFirst(const char *what, bool own);
@@ -59,8 +62,9 @@ public:
     RunRanks &ranks;
   };
 
-  /// Runs a command and ends the ranks. Of an error that all ranks have, the first one prints the message; an error of
-  /// one rank alone is printed by it, and ends the others. Returns the exit status. One rank throws its errors.
+  /// Runs a command, which begins with `connect`, and ends the ranks. Of an error that all ranks have, the first one
+  /// prints the message; an error of one rank alone is printed by it, and ends the others. Returns the exit status. One
+  /// rank throws its errors.
   ExitStatus run(const std::function<ExitStatus()> &command);
 
 private:
@@ -73,9 +77,14 @@ private:
   Mesh arrangement;
   std::unique_ptr<HostCommunicator> all;
   std::unique_ptr<Agreement> agreement;
-  std::unique_ptr<Watchdog> watchdog; ///< null: one rank
+  std::unique_ptr<Watchdog> watchdog; ///< null: one rank, or not connected yet
   std::vector<std::unique_ptr<HostCommunicator>> groups;
 };
+
+/// Ends a process that failed before it found the other ranks, such as one with a mistake on its command line: tells
+/// them, so that all end, and the first one prints the error. Alone, or if they cannot be connected, this process
+/// prints its own. Returns the exit status.
+ExitStatus endBeforeStart(const Failure &failure);
 
 } // namespace tessera::runtime
 

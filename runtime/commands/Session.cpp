@@ -173,7 +173,8 @@ std::string loadParameters(WholeModel &model, const Options &options) {
 
 std::string loadParameters(LoadedProgram &program, const Options &options, HostCommunicator &world) {
   // State that is not in the file (a step counter) is initialised as for training.
-  if (program.manifest().hasEntry("init")) initialise(program, defaultSeed);
+  if (program.manifest().hasEntry("init"))
+    onAllRanks(world, "initial values", [&] { initialise(program, defaultSeed); });
   return loadModelFrom(program, pathOfParameters(program.manifest(), options), "--checkpoint", world);
 }
 

@@ -112,6 +112,7 @@ void Training::save(bool isOnlyBest) {
   } catch (const std::exception &e) {
     if (!ranks.isShared(e)) throw;
     // The run is worth more than one checkpoint, and the next one may succeed.
+    checkpoints.problem = e.what();
     output.progress->say(fmt::format("warning: {}; training continues without this checkpoint", e.what()));
   }
 }
@@ -198,7 +199,8 @@ ExitStatus Training::stopEarly(int signal) {
     return static_cast<ExitStatus>(128 + signal);
   }
   ranks.together("the end of a run that was stopped", [&] {
-    if (checkpoints.savedStep != step) fail("stopped at step {}, but it could not be saved", step);
+    if (checkpoints.savedStep != step)
+      fail("stopped at step {}, but it could not be saved: {}", step, checkpoints.problem);
   });
   output.progress->say(fmt::format("stopped at step {} and saved {}; run again to resume", step, checkpoints.last));
   return ExitStatus::Stopped;
@@ -260,8 +262,8 @@ ExitStatus Training::run() {
   requests.finish();
   ranks.together("the end of the run", [&] {
     if (checkpoints.folder && checkpoints.savedStep != step)
-      fail("trained to step {}, but that could not be saved in {}, see the warning above; run again when that is fixed",
-           step, checkpoints.folder->path());
+      fail("trained to step {}, but that could not be saved in {}: {}; run again when that is fixed", step,
+           checkpoints.folder->path(), checkpoints.problem);
   });
   return isWritten ? ExitStatus::Done : ExitStatus::Fault;
 }

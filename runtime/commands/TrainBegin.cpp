@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/checkpoint/SharedFolder.h"
 #include "runtime/commands/Training.h"
 #include "runtime/data/ColumnWarnings.h"
 #include "runtime/data/DataWarnings.h"
@@ -69,6 +70,7 @@ void Training::openFolder() {
   if (path.empty()) return;
   checkpoints.folder.emplace(path);
   ranks.onFirst("the checkpoint folder", [&] { checkpoints.folder->lock(); });
+  requireSharedFolder(*checkpoints.folder, ranks.world());
 }
 
 /// Initialises, loads weights, or resumes.
@@ -93,7 +95,7 @@ void Training::begin() {
       return resumeOwn(*saved);
     }
   moveTo(0, options.train.skipBatches);
-  initialise(program, info.seed);
+  ranks.together("initial values", [&] { initialise(program, info.seed); });
   if (!options.train.init.empty()) loadModelFrom(program, options.train.init, "--init", ranks.world(), options.partial);
 }
 
@@ -149,9 +151,10 @@ std::optional<CheckpointInfo> Training::loadOwn() {
 
 /// `path` is where this branch begins. The same command, run again, resumes what the first one saved.
 void Training::resumeFrom(const std::string &path) {
-  std::string from = asWritten(fs::weakly_canonical(fs::absolute(path)).string());
-  std::string ownPath =
-      checkpoints.folder ? asWritten(fs::weakly_canonical(fs::absolute(checkpoints.folder->path())).string()) : "";
+  auto whole = [](const std::string &path) { return asWritten(fs::weakly_canonical(fs::absolute(path)).string()); };
+  std::string from, ownPath;
+  ranks.together("the path of --resume",
+                 [&] { from = whole(path), ownPath = checkpoints.folder ? whole(checkpoints.folder->path()) : ""; });
   bool isInOwn =
       ranks.asOnFirst("where the run resumes", checkpoints.folder && fs::path(from).parent_path() == ownPath);
   if (checkpoints.folder && !stepsIn(*checkpoints.folder, ranks.world()).empty()) {

@@ -21,6 +21,7 @@ struct RunCheckpoints {
   int64_t savedStep = -1;
   std::string last;     ///< path of the last checkpoint of this run
   std::string lastGood; ///< path of the last one before non-finite values
+  std::string problem;  ///< why the last save failed, if it did
 };
 
 /// How the run is evaluated.

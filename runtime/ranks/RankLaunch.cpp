@@ -187,15 +187,23 @@ RankLaunch findRankLaunch() {
   return findRankLaunch([](const char *name) -> const char * { return getenv(name); });
 }
 
+/// "mpirun", "srun, TCP".
+static std::string nameOf(const RankLaunch &launch) {
+  bool isMpirun = launch.launcher == RankLauncher::Mpirun, isSrun = launch.launcher == RankLauncher::Srun;
+  std::string name = isMpirun ? mpirun.name : isSrun ? srun.name : torchrun.name;
+  if (isSrun && launch.connection == RankConnection::Mpi) name += ", MPI";
+  if (isSrun && launch.connection == RankConnection::Tcp) name += ", TCP";
+  return name;
+}
+
 std::string RankLaunch::describe() const {
   if (size == 1) return "one rank";
-  std::string name = launcher == RankLauncher::Mpirun ? mpirun.name
-                     : launcher == RankLauncher::Srun ? srun.name
-                                                      : torchrun.name;
-  if (launcher == RankLauncher::Srun && connection == RankConnection::Mpi) name += ", MPI";
-  if (launcher == RankLauncher::Srun && connection == RankConnection::Tcp) name += ", TCP";
   std::string where = localSize == size ? "all on this host" : fmt::format("{} on this host", localSize);
-  return fmt::format("rank {} of {}, {} ({})", rank, size, where, name);
+  return fmt::format("rank {} of {}, {} ({})", rank, size, where, nameOf(*this));
+}
+
+std::string RankLaunch::describeAll() const {
+  return size == 1 ? "one rank" : fmt::format("{} ranks ({})", size, nameOf(*this));
 }
 
 } // namespace tessera::runtime

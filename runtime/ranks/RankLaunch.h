@@ -43,6 +43,8 @@ struct RankLaunch {
   /// For the line at the start: "one rank", "rank 2 of 4, 2 on this host (mpirun)". srun's ranks have "(srun, MPI)" or
   /// "(srun, TCP)"; mpirun always means MPI, torchrun TCP.
   std::string describe() const;
+  /// What all ranks say alike: "one rank", "4 ranks (mpirun)".
+  std::string describeAll() const;
 };
 
 /// The value of a variable of the environment; null: not set.

@@ -1,6 +1,7 @@
 // Checkpoints do not depend on the mesh: any mesh writes the bytes that one rank writes, and reads what any other
 // wrote. What fails or is damaged on one rank is so on all.
 
+#include "runtime/checkpoint/SharedFolder.h"
 #include "runtime/ranks/Agreement.h"
 #include "tests/runtime/TemporaryFolder.h"
 #include "tests/runtime/checkpoint/DividedState.h"
@@ -288,6 +289,33 @@ TEST_F(CheckpointRanks, FoldersThatAreNotSharedAreRefused) {
   EXPECT_NE(errorOfSaving([&](int rank) { return rank == 1 ? view : temporary / "c"; }).find("rank 1: cannot write"),
             std::string::npos);
   EXPECT_TRUE(fs::is_empty(temporary / "c"));
+}
+
+TEST_F(CheckpointRanks, FoldersThatAreNotSharedAreFoundBeforeTheFirstSave) {
+  for (const char *name : {"c", "local"}) fs::create_directories(temporary / name);
+  auto errorOf = [&](const std::function<std::string(int rank)> &pathOf) {
+    std::vector<std::string> said(3);
+    onRanks(3, [&](HostCommunicator &world) {
+      try {
+        requireSharedFolder(CheckpointFolder(pathOf(world.rank())), world);
+      } catch (const RankError &error) {
+        EXPECT_EQ(error.exitStatus(), ExitStatus::Fault);
+        said[world.rank()] = error.what();
+      }
+    });
+    for (const std::string &one : said) EXPECT_EQ(one, said[0]);
+    EXPECT_TRUE(fs::is_empty(temporary / "c"));
+    return said[0];
+  };
+  EXPECT_EQ(errorOf([&](int) { return temporary / "c"; }), "");
+  for (const char *other : {"local", "missing"}) // an own folder of that name, and none
+    EXPECT_EQ(
+        errorOf([&](int rank) { return temporary / (rank == 1 ? other : "c"); }),
+        "rank 1: the checkpoint folder " + (temporary / other) +
+            " is not that of rank 0: what rank 0 creates there is not seen here; it must be on a file system that "
+            "all ranks share");
+  EXPECT_EQ(errorOf([&](int rank) { return temporary / (rank == 0 ? "missing" : "c"); }),
+            "rank 0: cannot write to the checkpoint folder " + (temporary / "missing") + ": No such file or directory");
 }
 
 TEST_F(CheckpointRanks, AFolderThatCannotBeCreatedIsAnErrorOfAll) {

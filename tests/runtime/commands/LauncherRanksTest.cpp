@@ -110,13 +110,15 @@ TEST_F(LauncherRanks, AnotherNumberOfRanksIsRefused) {
   EXPECT_EQ(alone.output, "error: one rank: this program is for the 3 ranks of the mesh data=3; start it with mpirun "
                           "-n 3, or compile it without --mesh, for one rank\n");
   Outcome two = run("train", mpirun(2), "ranks");
-  EXPECT_EQ(two.status, 2);
-  EXPECT_THAT(two.output, HasSubstr("error: rank 0 of 2, all on this host (mpirun): this program is for the 3 ranks of "
-                                    "the mesh data=3; start it with mpirun -n 3, or compile it for 2\n"));
+  expectFailure(
+      two, 2,
+      "error: 2 ranks (mpirun): this program is for the 3 ranks of the mesh data=3; start it with mpirun -n 3, "
+      "or compile it for 2\n");
   Outcome one = run("train", mpirun(2));
-  EXPECT_EQ(one.status, 2);
-  EXPECT_THAT(one.output, HasSubstr("this program is for one rank; start it alone, or compile it for these, as with "
-                                    "--mesh data=2\n"));
+  expectFailure(
+      one, 2,
+      "error: 2 ranks (mpirun): this program is for one rank; start it alone, or compile it for these, as with "
+      "--mesh data=2\n");
   EXPECT_FALSE(fs::exists(folder / "line-checkpoints"));
 }
 
@@ -136,9 +138,44 @@ TEST_F(LauncherRanks, RanksThatDifferAreRefused) {
 TEST_F(LauncherRanks, AnErrorOfOneRankEndsAllWithItsMessage) {
   folder.write("line-0.csv", csvLines(50)), folder.write("line-1.csv", csvLines(50));
   expectFailure(runRanks("train --data line-$RANK.csv"), 1, "error: rank 2: no data file matches line-2.csv; ");
+  folder.write("line-2.csv", csvLines(30) + "1,2,x,4,5\n");
+  expectFailure(runRanks("train --data line-$RANK.csv"), 1,
+                "error: rank 2: line-2.csv: line 32, column 2 ('c'), byte ");
   // An error that all have names no rank.
   expectFailure(runRanks("train --data nowhere.csv"), 1, "error: no data file matches nowhere.csv; ");
   expectFailure(runRanks("train --set nothing=1"), 2, "error: --set nothing=1: this program has no setting");
+}
+
+TEST_F(LauncherRanks, AnErrorBeforeTheRanksMeetIsSaidOnce) {
+  expectFailure(runRanks("train --stepps 5"), 2,
+                "error: train: unexpected arguments --stepps 5; did you mean --steps?");
+  expectFailure(runRanks("train --steps $((RANK - 1))"), 2,
+                "error: rank 0: --steps: expected a whole number of at least 0, got -1\n");
+  // As one rank alone says it.
+  EXPECT_EQ(run("train --steps -1").output, "error: --steps: expected a whole number of at least 0, got -1\n"
+                                            "Run with --help for more information.\n");
+}
+
+TEST_F(LauncherRanks, InitialValuesThatOneRankCannotComputeAreAnErrorOfAll) {
+  std::string input = R"("init": {"inputs": [
+        {"name": "data", "role": "rank", "type": "i32", "axes": [], "offset": 1088, "bytes": 4},)";
+  programWith({{R"("model": "line",)", R"("model": "line", "mesh": [{"name": "data", "size": 3}], "exchanges": [],)"},
+               {R"("init": {"inputs": [)", input}});
+  std::string error = "error: rank 2: entry function 'init' failed: contraction 1000: ";
+  expectFailure(runRanks("train", "", "other"), 1, error);
+  expectFailure(runRanks("eval --checkpoint w", "", "other"), 1, error);
+}
+
+TEST_F(LauncherRanks, GenerationMissesAStoppedRank) {
+  EXPECT_EQ(run("train").status, 0);
+  Outcome outcome = runRanks("generate --length 2000000000 --rank-timeout 1",
+                             "for i in $(seq 1000); do sleep 0.01; [ -s out ] && break; done\n"
+                             "kill -STOP $(cat pid-1)\n");
+  EXPECT_EQ(outcome.status, 4);
+  std::string said = outcome.output.substr(std::min(outcome.output.find("rank"), outcome.output.size())); // no tokens
+  EXPECT_THAT(said, HasSubstr("rank 1 of 3 (process "));
+  EXPECT_THAT(said, HasSubstr("does not answer; this rank is in collective "));
+  EXPECT_THAT(said, HasSubstr("'the next token'"));
 }
 
 TEST_F(LauncherRanks, ReplicasThatDifferAreNamed) {
@@ -167,8 +204,8 @@ TEST_F(LauncherRanks, DivergenceIsSaidOnce) {
 
 TEST_F(LauncherRanks, AFileIsWrittenByOneProcess) {
   Outcome outcome = runRanks("export w.safetensors");
-  EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("one process writes the file; start export without the job launcher\n"));
+  expectFailure(outcome, 2,
+                "error: 3 ranks (mpirun): one process writes the file; start export without the job launcher\n");
 }
 
 TEST_F(LauncherRanks, InfoShowsTheMesh) {

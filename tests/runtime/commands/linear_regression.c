@@ -21,13 +21,17 @@ enum { // offsets in the arena
   WEIGHT = 768,
   COUNT = 832,
   TOKENS = 896,
-  SCORES = 960
+  SCORES = 960,
+  RANK = 1088
 };
+enum { FAILING_RANK = 2 };
 enum { BATCH = 4, FEATURES = 3, OUTPUTS = 2, SEQ = 4, VOCAB = 5 };
 
 #define FLOATS(offset) ((float *)(arena + (offset)))
 
+// In a program whose manifest has the input RANK, one rank calls a contraction that there is not. Else RANK is 0.
 void tsr_entry_init(TsrRuntime *runtime, char *arena) {
+  if (*(int32_t *)(arena + RANK) == FAILING_RANK) runtime->gemm(runtime, 1000, 0, 0, 0, 0, 0);
   int64_t seed = *(int64_t *)(arena + SEED_IN);
   uint64_t random = (uint64_t)seed * 6364136223846793005u + 1442695040888963407u;
   for (int i = 0; i < FEATURES * OUTPUTS; ++i) {

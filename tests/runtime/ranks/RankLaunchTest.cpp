@@ -54,6 +54,8 @@ TEST(RankLaunchTest, FindsTheLauncher) {
   EXPECT_EQ(describe(srun), "rank 5 of 8, 3 on this host (srun)");
   EXPECT_EQ(describe(torchrun), "rank 5 of 8, 4 on this host (torchrun)");
   EXPECT_EQ(describe(with(mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "8")), "rank 5 of 8, all on this host (mpirun)");
+  EXPECT_EQ(launchOf({}).describeAll(), "one rank");
+  EXPECT_EQ(launchOf(mpirun).describeAll(), "8 ranks (mpirun)");
   RankLaunch launch = launchOf(torchrun);
   EXPECT_EQ(launch.localRank, 1);
 }
