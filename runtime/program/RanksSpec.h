@@ -28,11 +28,11 @@ struct ExchangeSpec {
   std::string name;  ///< of what is sent
   std::string along; ///< the mesh axis
   Kind kind = Kind::AllGather;
-  ElementType element = ElementType::U8;        ///< of a reduce-scatter
   int64_t bytes = 0;                            ///< that go to each rank
   std::string line = {};                        ///< of the model file; empty: not known
   std::map<std::string, int64_t> calls = {};    ///< number of calls, by entry function
   std::optional<double> seconds = std::nullopt; ///< predicted, of one call
+  ElementType element = ElementType::U8;        ///< of a reduce-scatter
 
   /// As in a manifest: "all_gather".
   static const char *nameOf(Kind kind);

@@ -52,7 +52,9 @@ TEST(Profile, ContractionsAreThoseThatRan) {
 TEST(Profile, ExchangesHaveTheirBytes) {
   Manifest manifest;
   manifest.predicted.source = "calibrated";
-  manifest.target.ranks = {{{"data", 4}}, {{"w", "data", false, 8}, {"gradient of w", "data", true, 100, "m.tsr:3:9"}}};
+  manifest.target.ranks = {{{"data", 4}},
+                           {{"w", "data", ExchangeSpec::Kind::AllGather, 8},
+                            {"gradient of w", "data", ExchangeSpec::Kind::AllToAll, 100, "m.tsr:3:9"}}};
   manifest.target.ranks.exchanges[1].seconds = 0.25;
   Profile profile;
   profile.beginStep();

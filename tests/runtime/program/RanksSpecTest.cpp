@@ -60,7 +60,7 @@ TEST(RanksSpec, ReadsWhatALibraryAdds) {
          {"of": "x", "kind": "all_gather", "along": "data", "bytes": 100})"));
   const RanksSpec &ranks = manifest.target.ranks;
   const ExchangeSpec &sum = ranks.exchanges.at(0), &gather = ranks.exchanges.at(1);
-  EXPECT_EQ(sum.element, ElementType::F32);
+  EXPECT_EQ(sum.element, tessera::ElementType::F32);
   EXPECT_EQ(ranks.received(sum), 300);
   // In memory: a part for each of the four ranks is sent, and their sum received.
   EXPECT_EQ(sum.sent(4), 400);
