@@ -11,7 +11,7 @@
 // The library can add what it exchanges.
 // LIBRARY-LABEL: func.func @step
 // LIBRARY: %[[PARTS:.*]] = tsr.split {{.*}} n into [data, n]
-// LIBRARY: %[[S:.*]] = tsr.start reduce_scatter %[[PARTS]] along data {{.*}} : <[data: 2, n: 2], f32> -> <[n: 2], f32>
+// LIBRARY: %[[S:.*]] = tsr.start reduce_scatter %[[PARTS]] along data : <[data: 2, n: 2], f32> -> <[n: 2], f32>
 // LIBRARY: tsr.wait %[[S]] sent %[[PARTS]]
 // LIBRARY-NOT: tsr.reduce
 module attributes {tsr.axes = ["data", "n"], tsr.phase = "partition", tsr.mesh = [#tsr.axis<data: 2>]} {

@@ -30,6 +30,8 @@ def main():
     sent = {axis["name"]: collections.Counter() for axis in plan["ranks"]["mesh"]}
     for row in plan["ranks"]["exchanges"]:
         sent[row["along"]][row["kind"]] += row["received"]
+    for rank in profile["ranks"]:
+        rank["sent"] = {axis: collections.Counter(kinds) for axis, kinds in rank["sent"].items()}
     of_rank = {"arena": plan["arena"], "sent": sent}
     assert profile["ranks"] == plan["ranks"]["count"] * [of_rank], (profile["ranks"], of_rank)
     total = {what: sum(n for (_, of), n in measured.items() if of == what) for what in ("calls", "bytes")}

@@ -98,12 +98,13 @@ def counted(sizes, mesh, over):
     assert len(others) == ranks - 1 and all(other == first for other in others), profile["ranks"]
     program = manifest(sizes, mesh)
     sizes_of_axes = {axis["name"]: axis["size"] for axis in program["mesh"]}
-    planned = {axis: Bytes(all_to_all=0, all_gather=0) for axis in sizes_of_axes}
+    planned = {axis: Bytes() for axis in sizes_of_axes}
     for exchange in program["exchanges"]:
         along, calls = exchange["along"], exchange["calls"].get("step", 0)
         planned[along][exchange["kind"]] += calls * (sizes_of_axes[along] - 1) * exchange["bytes"]
-    assert first == planned, (first, planned)
-    return {axis: Bytes(kinds) for axis, kinds in first.items()}
+    sent = {axis: Bytes(kinds) for axis, kinds in first.items()}
+    assert sent == planned, (sent, planned)
+    return sent
 
 
 def require(what, sent, formula):
