@@ -54,8 +54,8 @@ public:
 
   int rank() const { return ownRank; }
   int ranks() const { return rankCount; }
-  /// Bytes of sends, all-gathers and reduce-scatters that NCCL was given for other ranks. Those that a graph contains count once, when
-  /// they are recorded.
+  /// Bytes of sends, all-gathers and reduce-scatters that NCCL was given for other ranks. Those that a graph contains
+  /// count once, when they are recorded.
   int64_t sent() const { return handedOver; }
 
   /// to [count] = the reduction over all ranks of from [count], bit-identical on all of them. In place: to = from.
