@@ -86,9 +86,11 @@ def table_batches(options, dtype):
         yield features[rows], labels[rows]
 
 
-def run(options, parameters, batches, advance):
-    """`advance` takes the batches of a block through their steps and returns the last loss."""
-    print(f"parameters {parameters}", flush=True)
+def run(options, parameters, batches, advance, speaks=True):
+    """`advance` takes the batches of a block through their steps and returns the last loss. One process prints."""
+    if speaks:
+        print(f"parameters {parameters}", flush=True)
     for block in range(1, options.blocks + 1):
         loss = advance(itertools.islice(batches, options.block))
-        print(f"step {block * options.block} loss {float(loss):.6f}", flush=True)
+        if speaks:
+            print(f"step {block * options.block} loss {float(loss):.6f}", flush=True)

@@ -1,8 +1,13 @@
-"""Training steps in PyTorch: fused AdamW and clipping by the global norm, eager or through torch.compile."""
+"""Training steps in PyTorch: fused AdamW and clipping by the global norm, eager or through torch.compile.
+
+Under torchrun each process has its rows of a batch, and DistributedDataParallel over gloo averages gradients.
+"""
+
+import os
 
 import peer_run
 import torch
-from torch import nn
+from torch import distributed, nn
 
 MODES = ("eager", "compiled")
 DEVICES = ("cpu", "cuda")
@@ -14,8 +19,14 @@ def on_device(array, device):
     return tensor.pin_memory().to(device, non_blocking=True) if device == "cuda" else tensor
 
 
+def rows_of(array, rank, ranks):
+    rows = len(array) // ranks
+    return array[rank * rows : (rank + 1) * rows]
+
+
 def train(model, batches, options):
     """`model` maps a batch to its loss."""
+    rank, ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     # As XLA does by default: moments of what gets no gradient would decay into slow subnormal numbers.
     torch.set_flush_denormal(True)
     torch.set_num_threads(options.threads)
@@ -28,6 +39,9 @@ def train(model, batches, options):
         {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
     ]
     adamw = torch.optim.AdamW(groups, lr=options.rate, betas=tuple(options.betas), eps=1e-8, fused=True)
+    if ranks > 1:
+        distributed.init_process_group("gloo")
+        model = nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True, static_graph=True)
     loss_of = torch.compile(model) if options.mode == "compiled" else model
     # Forward only, as PyTorch asks for: the backward pass follows in the types of the forward one.
     autocast = torch.autocast(options.device, dtype=torch.bfloat16, enabled=options.precision == "bf16")
@@ -39,7 +53,7 @@ def train(model, batches, options):
             for group in adamw.param_groups:
                 group["lr"] = peer_run.rate_at(steps, options)
             with autocast:
-                loss = loss_of(*(on_device(array, options.device) for array in batch))
+                loss = loss_of(*(on_device(rows_of(array, rank, ranks), options.device) for array in batch))
             loss.backward()
             if options.clip:
                 nn.utils.clip_grad_norm_(parameters, options.clip)
@@ -51,4 +65,4 @@ def train(model, batches, options):
             print(f"device_bytes {torch.cuda.max_memory_allocated()}", flush=True)
         return last
 
-    peer_run.run(options, sum(p.numel() for p in parameters), batches, advance)
+    peer_run.run(options, sum(p.numel() for p in parameters), batches, advance, speaks=rank == 0)
