@@ -31,7 +31,8 @@ def compile_ours(workload, options, program, arguments):
 def ours(workload, options, scratch):
     """One rank first: the others are compared with it."""
     steps = str(2 * (options.skip + options.blocks + 1) * options.block)
-    train = ["train", "--data", training.data_of(workload, options), "--log-every", str(options.block), "--steps", steps]
+    train = ["train", "--data", training.data_of(workload, options), "--steps", steps]
+    train += ["--log-every", str(options.block)]
     alone, ranks = os.path.join(scratch, "alone"), os.path.join(scratch, "ranks")
     compile_ours(workload, options, alone, ["--threads", str(options.ranks)])
     yield Contender(f"1 rank, {options.ranks} threads", [alone, *train, "--threads", str(options.ranks)])
