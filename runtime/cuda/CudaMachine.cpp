@@ -376,7 +376,7 @@ void CudaMachine::await(const EntryFunction &entry, const std::function<void()> 
 void CudaMachine::runCode(const EntryFunction &entry, TsrEntry code) {
   table.failure.reset();
   code(&table, reinterpret_cast<char *>(arena));
-  if (table.failure) fail("entry function '{}' failed on rank 0 ({}): {}", entry.name, device.name(), *table.failure);
+  if (table.failure) fail("entry function '{}' failed ({}): {}", entry.name, device.name(), *table.failure);
 }
 
 GraphExec CudaMachine::graphOf(const EntryFunction &entry, TsrEntry code) {
@@ -404,7 +404,7 @@ GraphExec CudaMachine::record(const EntryFunction &entry, TsrEntry code) {
 }
 
 std::string CudaMachine::failureOf(const EntryFunction &entry) const {
-  return fmt::format("entry function '{}' failed on rank 0 ({}){}", entry.name, device.name(),
+  return fmt::format("entry function '{}' failed ({}){}", entry.name, device.name(),
                      isEager() ? "" : "; run again with TESSERA_CUDA_EAGER=1 to learn in which kernel");
 }
 
