@@ -65,19 +65,23 @@ template <typename... Args> [[noreturn]] void failUsage(fmt::format_string<Args.
   throw Error(formatMessage(format, messageArgument(args)...), ExitStatus::Usage);
 }
 
-/// Prints a line to standard error, control characters escaped. Failures of the write are ignored.
-inline void printError(std::string_view text) {
+/// Prints a line to a stream, control characters escaped. Failures of the write are ignored.
+inline void printLine(std::FILE *stream, std::string_view text) {
   std::string line = printableLines(text) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fwrite(line.data(), 1, line.size(), stream);
 }
 
-/// Of several processes that run one program the first one speaks: `warn` of the others prints nothing. Set once, at
-/// the start.
+/// The same to standard error.
+inline void printError(std::string_view text) { printLine(stderr, text); }
+
+/// Of several processes that run one program the first one speaks. Warnings of the others go to standard output, which
+/// is a log of theirs. Set once, at the start.
 inline bool speaks = true;
 
-/// The same for a warning or a note.
+/// Prints a warning or a note.
 template <typename... Args> void warn(fmt::format_string<Args...> format, Args &&...args) {
-  if (speaks) printError(fmt::format(format, std::forward<Args>(args)...));
+  printLine(speaks ? stderr : stdout, fmt::format(format, std::forward<Args>(args)...));
+  if (!speaks) std::fflush(stdout); // the process may be killed
 }
 
 /// Prints to standard output, control characters escaped. A failed write shows in the state of the stream.

@@ -11,6 +11,7 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tessera::runtime {
@@ -36,14 +37,20 @@ static void requireRanks(const Mesh &mesh, const RankLaunch &launch) {
             mesh.size(), mesh.text(), how, instead);
 }
 
-/// What this process prints on standard output, and its warnings, are lost.
-static void silence() {
+/// What this process prints on standard output goes to a file, if that can be opened.
+static void redirect(const std::string &path) {
   std::fflush(stdout);
-  if (int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) {
-    dup2(null, STDOUT_FILENO);
-    close(null);
-  }
-  speaks = false;
+  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return;
+  dup2(file, STDOUT_FILENO);
+  close(file);
+}
+
+void RunRanks::logTo(const std::string &folder) const {
+  if (isFirst()) return;
+  std::string logs = folder + "/logs";
+  mkdir(logs.c_str(), 0777); // another rank may have made it
+  redirect(fmt::format("{}/rank-{}.log", logs, all->rank()));
 }
 
 RunRanks::RunRanks(const Manifest &manifest) : launch(findRankLaunch()), arrangement(meshOf(manifest)) {
@@ -64,7 +71,9 @@ void RunRanks::takeShare(LoadedProgram &program, const Options &options) {
   RankShare share = agreeOnShare(*all, processorsOfRank(launch), available.bytes);
   together("processors", [&] { restrictTo(share.processors); });
   program.limitMemory({share.memory, fmt::format("the share of one of {} ranks here", launch.localSize)});
-  if (!isFirst()) silence();
+  if (isFirst()) return;
+  redirect("/dev/null");
+  speaks = false;
 }
 
 /// Meshes of one size may have other axes: they are compared before groups are made.

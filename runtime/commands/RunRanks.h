@@ -2,8 +2,8 @@
 //
 // A command that runs a program's code begins with this. One rank opens no library and starts no thread, and nothing is
 // exchanged. Several ranks are connected, watched over, and compared: all must run the same program with the same
-// options. From then on the first rank speaks: what the others print on standard output is lost, and so are their
-// warnings.
+// options. From then on the first rank speaks: what the others print on standard output, and their warnings, goes to a
+// log if there is a folder for it, and else is lost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +29,9 @@ public:
   const Mesh &mesh() const { return arrangement; }
   int count() const { return all->size(); }
   bool isFirst() const { return all->rank() == 0; }
+  /// From now on this rank, unless it is the first one, appends what it prints to FOLDER/logs/rank-N.log. Where that is
+  /// not possible it is lost: no run fails for want of a log.
+  void logTo(const std::string &folder) const;
   /// "one rank", "rank 0 of 4, all on this host (mpirun), mesh data=2,tensor=2".
   std::string describe() const;
 

@@ -71,6 +71,7 @@ void Training::openFolder() {
   checkpoints.folder.emplace(path);
   ranks.onFirst("the checkpoint folder", [&] { checkpoints.folder->lock(); });
   requireSharedFolder(*checkpoints.folder, ranks.world());
+  ranks.logTo(path);
 }
 
 /// Initialises, loads weights, or resumes.
