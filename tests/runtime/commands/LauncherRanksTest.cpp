@@ -22,7 +22,9 @@ protected:
   }
 
   static std::string mpirun(int ranks = 3) {
-    return fmt::format("LSAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=detect_deadlocks=0:ignore_noninstrumented_modules=1 "
+    // hwloc: see RankProcesses.h.
+    return fmt::format("HWLOC_HIDE_ERRORS=2 LSAN_OPTIONS=detect_leaks=0 "
+                       "TSAN_OPTIONS=detect_deadlocks=0:ignore_noninstrumented_modules=1 "
                        "timeout -k 5 100 mpirun --allow-run-as-root --oversubscribe -n {}",
                        ranks);
   }
