@@ -211,7 +211,8 @@ def LocalizePass : Tsr_ModulePass<"tsr-localize"> {
              …                                                  and an all_gather of %t
     ```
 
-    Requires: `tsr-partition`. Ensures: sums over ranks are in the order of the ranks.
+    Requires: `tsr-partition`. Ensures: sums over ranks are in the order of the ranks, but for those that
+    `tsr.reductions = "library"` leaves to the library (`reduce_scatter`).
   }];
   let options = [Option<"leastDivided", "least-divided", "int64_t", "1024",
                         "values of fewer elements are gathered whole to be reduced: one exchange instead of two">];

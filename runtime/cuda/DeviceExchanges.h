@@ -28,7 +28,8 @@ public:
   /// opened, or if it refuses.
   DeviceExchanges(const RanksSpec &ranks, const RankGroups &groups);
 
-  /// What an exchange accesses. `sent`: [bytes], or [ranks, bytes] of an all-to-all; `received`: [ranks, bytes].
+  /// What an exchange accesses. `sent`: [ranks, bytes], or [bytes] of an all-gather; `received`: [ranks, bytes], or
+  /// [bytes] of a reduce-scatter.
   std::vector<MemoryAccess> accesses(uint32_t number, DevicePointer sent, DevicePointer received) const;
 
   /// Enqueues an exchange on a stream. Returns the bytes that NCCL was given for other ranks. Throws an Error that
