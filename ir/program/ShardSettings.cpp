@@ -10,8 +10,6 @@ using namespace tessera;
 
 static constexpr StringLiteral pathKey = "path", axisKey = "axis", alongKey = "along";
 
-static constexpr StringLiteral libraryReductions = "library";
-
 static std::string textAt(DictionaryAttr entry, StringRef key) {
   auto text = entry.getAs<StringAttr>(key);
   return text ? text.str() : std::string();

@@ -52,6 +52,9 @@ struct ShardSettings {
 
   bool operator==(const ShardSettings &) const = default;
 
+  /// What `tsr.reductions` says where `addsInLibrary`.
+  static constexpr llvm::StringLiteral libraryReductions = "library";
+
   static ShardSettings of(mlir::ModuleOp module);
   /// Replaces what the module records.
   void record(mlir::ModuleOp module) const;

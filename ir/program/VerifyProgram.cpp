@@ -2,6 +2,7 @@
 
 #include "ir/program/VerifyProgram.h"
 #include "ir/program/Program.h"
+#include "ir/program/ShardSettings.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -54,6 +55,11 @@ static bool isZeroLevel(Attribute attribute) {
   return level && level.getInt() >= 1 && level.getInt() <= 3;
 }
 
+static bool isLibrary(Attribute attribute) {
+  auto word = dyn_cast<StringAttr>(attribute);
+  return word && word.getValue() == ShardSettings::libraryReductions;
+}
+
 template <typename AttrT> static bool is(Attribute attribute) { return isa<AttrT>(attribute); }
 
 namespace {
@@ -75,6 +81,8 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::shard, isDictionaryOfNames, "a dictionary of names"},
     {attrs::shardStates, isListOfDictionariesOfNames, "a list of dictionaries of names"},
     {attrs::zero, isZeroLevel, "1, 2 or 3"},
+    {attrs::leaves, is<IntegerAttr>, "an integer"},
+    {attrs::reductions, isLibrary, "\"library\""},
     {attrs::arena, isSize, "a size of at most 2^56 bytes"},
 };
 

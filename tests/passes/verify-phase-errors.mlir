@@ -48,3 +48,11 @@ func.func @step(%x: !tsr.tensor<[n: 4], f32>) -> !tsr.tensor<[n: 4], f32> {
   %y = tsr.stop %x : !tsr.tensor<[n: 4], f32>
   return %y : !tsr.tensor<[n: 4], f32>
 }
+
+// -----
+
+// A word that nobody knows is not the default.
+
+// expected-error @below {{expected "library" for `tsr.reductions`, got "libary"}}
+module attributes {tsr.axes = [], tsr.phase = "optimize", tsr.reductions = "libary"} {
+}
