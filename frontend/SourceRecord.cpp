@@ -29,7 +29,9 @@ mlir::DictionaryAttr tessera::recordSource(mlir::MLIRContext &context, const Fro
   auto text = [&](const Twine &line) { return b.getStringAttr(llvm::json::fixUTF8(line.str())); };
   llvm::SmallVector<mlir::Attribute> given, files;
   for (const std::string &preset : options.presets) given.push_back(text("--preset " + preset));
-  for (const std::string &set : options.sets) given.push_back(text("--set " + set));
+  std::string ofLeaves = options.leaves > 0 ? "accumulate=" + std::to_string(options.leaves) : "";
+  for (const std::string &set : options.sets)
+    given.push_back(text(set == ofLeaves ? "--leaves " + Twine(options.leaves) : "--set " + set));
   const SourceFiles &sources = diagnostics.sources();
   for (unsigned file = 0; file < sources.size(); ++file) {
     if (!sources[file].isOnDisk()) continue;

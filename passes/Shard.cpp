@@ -4,12 +4,14 @@
 // 2. With leaves: the mesh axis that the batch is laid along divides the repeat over leaves.
 // 3. Find what the states are divided along (sharding/StateShardings.h).
 // 4. Assign a sharding to every op (sharding/Assignment.h), and record it.
+// 5. Warn if ranks do the same work (sharding/DividedWork.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
+#include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/StateShardings.h"
 #include "llvm/ADT/StringExtras.h"
@@ -42,6 +44,7 @@ static int64_t largestSize(ModuleOp module, StringRef axis) {
       if (auto tensor = dyn_cast<NamedTensorType>(type); tensor && tensor.hasAxis(axis))
         largest = std::max(largest, tensor.getSize(axis));
     };
+    if (auto state = dyn_cast<StateOp>(op)) note(state.getTensorType());
     llvm::for_each(op->getResultTypes(), note);
     for (Region &region : op->getRegions())
       for (Block &block : region) llvm::for_each(block.getArgumentTypes(), note);
@@ -49,15 +52,28 @@ static int64_t largestSize(ModuleOp module, StringRef axis) {
   return largest;
 }
 
+static std::string namesOfMesh(const ProgramMesh &mesh) {
+  return llvm::join(llvm::map_range(mesh.getAxes(), [](AxisAttr axis) { return axis.getName(); }), ", ");
+}
+
+/// Axes that some value has, at least along `ranks` elements. A model may declare more.
+static std::string namesOfAxes(ModuleOp module, ArrayRef<StringRef> axes, int64_t ranks) {
+  auto isLongEnough = [&](StringRef axis) { return largestSize(module, axis) >= ranks; };
+  return llvm::join(llvm::make_filter_range(axes, isLongEnough), ", ");
+}
+
 /// What is wrong with the axes that the user lays along mesh axes: empty if nothing is.
 static std::string problemOfRules(ModuleOp module, const Sharding &rules, const ProgramMesh &mesh,
                                   ArrayRef<StringRef> axes) {
   for (const Sharding::Part &part : rules.getParts()) {
     std::string what = "`" + part.axis.str() + "` is laid along `" + part.mesh.str() + "`, ";
-    if (!mesh.has(part.mesh)) return what + "which the mesh lacks";
-    if (!llvm::is_contained(axes, part.axis))
-      return what + "but the program has no such axis; it has " + llvm::join(axes, ", ");
+    bool isReversed = mesh.has(part.axis) && llvm::is_contained(axes, part.mesh);
+    if (isReversed)
+      return what + "but `" + part.axis.str() + "` is the axis of the mesh: write " + part.mesh.str() + "=" +
+             part.axis.str();
+    if (!mesh.has(part.mesh)) return what + "which the mesh lacks; it has " + namesOfMesh(mesh);
     int64_t size = largestSize(module, part.axis), ranks = mesh.size(part.mesh);
+    if (size == 0) return what + "but the program has no such axis; it has " + namesOfAxes(module, axes, 1);
     if (size < ranks)
       return what + "but has " + std::to_string(size) + (size == 1 ? " element for " : " elements for ") +
              std::to_string(ranks) + " ranks";
@@ -66,12 +82,14 @@ static std::string problemOfRules(ModuleOp module, const Sharding &rules, const 
 }
 
 /// What is wrong if a mesh axis divides nothing: its ranks would all do the same.
-static std::string problemOfUnused(const ProgramMesh &mesh, const Sharding &rules,
-                                   const llvm::StringMap<Sharding> &ofState) {
+static std::string problemOfUnused(ModuleOp module, const ProgramMesh &mesh, const Sharding &rules,
+                                   ArrayRef<StringRef> axes, const llvm::StringMap<Sharding> &ofState) {
   for (AxisAttr axis : mesh.getAxes()) {
     StringRef name = axis.getName();
     bool isUsed = rules.uses(name) || llvm::any_of(ofState, [&](auto &entry) { return entry.second.uses(name); });
-    if (!isUsed && axis.getSize() > 1) return "nothing is laid along the mesh axis `" + name.str() + "`";
+    if (!isUsed && axis.getSize() > 1)
+      return "nothing is laid along the mesh axis `" + name.str() + "`: add --shard AXIS=" + name.str() +
+             ", with one of the axes " + namesOfAxes(module, axes, axis.getSize());
   }
   return "";
 }
@@ -119,7 +137,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     if (!problem.empty()) return refuse(problem);
     Assignment assignment(mesh, rules, ShardSettings::of(module).zero >= ZeroLevel::Gradients);
     std::optional<llvm::StringMap<Sharding>> ofState = StateShardings(module, mesh, assignment).find(problem);
-    if (ofState) problem = problemOfUnused(mesh, rules, *ofState);
+    if (ofState) problem = problemOfUnused(module, mesh, rules, axes, *ofState);
     if (!problem.empty()) return refuse(problem);
     for (StateOp state : stateTable(module))
       state->setAttr(attrs::sharding, (*ofState)[state.getPath()].getAttribute(&getContext()));
@@ -127,6 +145,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
       assignment.assign(function, *ofState);
       assignment.record(function);
     }
+    warnOfUndividedWork(module, mesh);
   }
 
   /// The user's words, not the compiler, are at fault.

@@ -14,6 +14,7 @@
 #include "passes/layout/VerifyLayout.h"
 #include "passes/memory/VerifyPlaces.h"
 #include "passes/precision/VerifyPrecision.h"
+#include "passes/sharding/Sharding.h"
 #include "passes/sharding/VerifyExchanges.h"
 #include "passes/tile/VerifyTiles.h"
 
@@ -83,6 +84,8 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(verifyPrecision(module)))
     return failure();
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
+  if (index == phaseIndex("partition") && failed(verifyWideForm(module, ProgramMesh::of(module)))) return failure();
+  if (index >= phaseIndex("partition") && failed(verifyDividedStates(module))) return failure();
   if (index >= phaseIndex("localize") && failed(verifyExchanges(module))) return failure();
   if (index >= phaseIndex("layout") && failed(verifyNone<DecomposeOpInterface>(module, phase))) return failure();
   if (index >= phaseIndex("layout") && failed(verifyLayout(module))) return failure();

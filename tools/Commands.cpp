@@ -256,6 +256,10 @@ int tessera::runCompile(const CommandOptions &options) {
   if (!problem.empty()) return refuse(problem);
   ProgramSummary summary = summarize(program.manifest);
   results() << llvm::formatv("wrote {0}: {1}, arena {2:f1} MiB\n", options.output, summary.target, summary.arenaMiB);
+  if (summary.ranks > 1)
+    results() << llvm::formatv("{0} ranks ({1}): start it with `mpirun -n {0} {2} train`\n", summary.ranks,
+                               summary.mesh,
+                               StringRef(options.output).contains('/') ? options.output : "./" + options.output);
   if (options.verbose) results() << "instruction sets: " << summary.instructionSets << "\n";
   return ExitDone;
 }

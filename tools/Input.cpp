@@ -112,6 +112,7 @@ template <typename Fn> static Input readModel(const InputOptions &options, Fn re
   FrontendOptions frontend;
   frontend.sets = options.sets;
   if (!options.precision.empty()) frontend.sets.push_back("compute=" + options.precision);
+  frontend.leaves = options.leaves;
   if (options.leaves > 0) frontend.sets.push_back("accumulate=" + std::to_string(options.leaves));
   if (!options.preset.empty()) frontend.presets = {options.preset};
   frontend.predictRows = options.predictRows;

@@ -21,6 +21,13 @@ ProgramSummary tessera::summarize(StringRef manifest) {
                                                              : "";
   summary.instructionSets = llvm::join(features, " ");
   summary.arenaMiB = static_cast<double>(arena->getInteger("bytes").value_or(0)) / (1 << 20);
+  if (const llvm::json::Array *mesh = json->getAsObject()->getArray("mesh"))
+    for (const llvm::json::Value &axis : *mesh) {
+      int64_t size = axis.getAsObject()->getInteger("size").value_or(1);
+      StringRef name = axis.getAsObject()->getString("name").value_or("");
+      summary.mesh += llvm::formatv("{0}{1}={2}", summary.mesh.empty() ? "" : ",", name, size);
+      summary.ranks *= size;
+    }
   if (const llvm::json::Array *architectures = target->getArray("architectures")) {
     llvm::SmallVector<StringRef> list;
     for (const llvm::json::Value &architecture : *architectures) list.push_back(*architecture.getAsString());

@@ -12,6 +12,8 @@ namespace tessera {
 struct ProgramSummary {
   std::string target, instructionSets;
   double arenaMiB = 0;
+  std::string mesh;  ///< "data=2,tensor=4"; empty: one rank
+  int64_t ranks = 1;
 };
 
 /// Reads them from the manifest, as the program does.

@@ -13,6 +13,7 @@ namespace tessera {
 struct FrontendOptions {
   std::vector<std::string> sets;      ///< NAME=VALUE, in order; the last wins
   std::vector<std::string> presets;   ///< in order; the last wins
+  int64_t leaves = 0;                 ///< --leaves, which `sets` has as the accumulation that it implies; 0: none
   bool checkOnly = false;             ///< a model without a training description is fine
   std::optional<int64_t> predictRows; ///< rows of a batch of `predict`; default: those of a micro-batch
 };

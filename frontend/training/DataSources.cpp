@@ -286,7 +286,8 @@ void DataSources::describe() {
   for (SourceDescription &source : sources) {
     if (source.batch % count != 0) {
       error(DiagnosticCode::E0409, source.span,
-            "a batch of " + Twine(source.batch) + " rows cannot be split into " + Twine(count) + " equal parts");
+            "a batch of " + Twine(source.batch) + " rows cannot be split into " + Twine(count) + " equal parts")
+          .help("`accumulate`, or --leaves, says how many parts");
       return;
     }
     elaboration.dims.giveSize(batchAxis, source.batch / count, source.span);

@@ -3,6 +3,7 @@
 #include "ir/program/VerifyProgram.h"
 #include "ir/program/Program.h"
 #include "ir/program/ShardSettings.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -28,9 +29,23 @@ static bool isListOfDictionaries(Attribute attribute) {
   return list && llvm::all_of(list, [](Attribute entry) { return isa<DictionaryAttr>(entry); });
 }
 
+static constexpr int64_t mostRanks = 1 << 20;
+
 static bool isListOfAxes(Attribute attribute) {
   auto list = dyn_cast<ArrayAttr>(attribute);
   return list && llvm::all_of(list, [](Attribute entry) { return isa<AxisAttr>(entry); });
+}
+
+/// Axes with different names, and no more ranks than can be numbered.
+static bool isMesh(Attribute attribute) {
+  if (!isListOfAxes(attribute)) return false;
+  llvm::StringSet<> known;
+  int64_t ranks = 1;
+  return llvm::all_of(cast<ArrayAttr>(attribute).getAsRange<AxisAttr>(), [&](AxisAttr axis) {
+    bool isSize = axis.getSize() >= 1 && axis.getSize() <= mostRanks / ranks;
+    if (isSize) ranks *= axis.getSize();
+    return isSize && known.insert(axis.getName()).second;
+  });
 }
 
 static bool isDictionaryOfNames(Attribute attribute) {
@@ -77,7 +92,7 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::data, isListOfDictionaries, "a list of dictionaries"},
     {attrs::settings, is<DictionaryAttr>, "a dictionary"},
     {attrs::epilogues, is<StringAttr>, "a string"},
-    {attrs::mesh, isListOfAxes, "a list of axes"},
+    {attrs::mesh, isMesh, "a list of axes with different names, of at most 2^20 ranks,"},
     {attrs::shard, isDictionaryOfNames, "a dictionary of names"},
     {attrs::shardStates, isListOfDictionariesOfNames, "a list of dictionaries of names"},
     {attrs::zero, isZeroLevel, "1, 2 or 3"},

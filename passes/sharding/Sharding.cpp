@@ -3,6 +3,7 @@
 #include "passes/sharding/Sharding.h"
 #include "ir/dialect/Attributes.h"
 #include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Program.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -105,8 +106,7 @@ static SplitOp onlySplitOf(Value value) {
   return found;
 }
 
-/// Whether a split makes blocks of an input of a function that is read in these blocks only.
-static bool makesBlocks(SplitOp split) {
+bool tessera::makesBlocks(SplitOp split) {
   SmallVector<StringRef> into = names(split.getInto());
   if (into.size() != 2 || into.back() != split.getAxis()) return false;
   Value input = split.getX();
@@ -225,7 +225,9 @@ Sharding tessera::operandSharding(OpOperand &operand, const Sharding &ofOp) {
 // What was edited by hand
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifySharding(Operation *op, Attribute attribute, const ProgramMesh &mesh) {
+/// Of a value of a type; null: of an op.
+static LogicalResult verifySharding(Operation *op, Attribute attribute, const ProgramMesh &mesh,
+                                    NamedTensorType whole = {}) {
   auto dictionary = dyn_cast_or_null<DictionaryAttr>(attribute);
   if (!dictionary) return op->emitError("expected `tsr.sharding` to be a dictionary, got ") << attribute;
   llvm::StringSet<> used;
@@ -234,6 +236,9 @@ static LogicalResult verifySharding(Operation *op, Attribute attribute, const Pr
     if (!along || !mesh.has(along.getValue()))
       return op->emitError("expected a mesh axis for `") << part.getName().getValue() << "`, got " << part.getValue();
     if (!used.insert(along.getValue()).second) return op->emitError("the mesh axis ") << along << " divides two axes";
+    StringRef axis = part.getName().getValue();
+    if (whole && !whole.hasAxis(axis))
+      return op->emitError("`tsr.sharding` divides the axis `") << axis << "`, which " << whole << " lacks";
   }
   return success();
 }
@@ -245,13 +250,16 @@ static LogicalResult verifyOp(Operation *op, const ProgramMesh &mesh) {
     if (!list || list.size() != repeat->getNumOperands() + repeat.getStackedResults().size())
       return op->emitError(
           "expected `tsr.sharding` to be a list with a dictionary for each operand and stacked result");
-    for (Attribute entry : list)
-      if (failed(verifySharding(op, entry, mesh))) return failure();
+    SmallVector<Value> values(repeat->getOperands());
+    llvm::append_range(values, repeat.getStackedResults());
+    for (auto [entry, value] : llvm::zip_equal(list, values))
+      if (failed(verifySharding(op, entry, mesh, tensorType(value)))) return failure();
     return success();
   }
   if (!attribute || isa<func::FuncOp>(op)) return success();
-  if (failed(verifySharding(op, attribute, mesh))) return failure();
-  if (isa<StateOp>(op)) return success();
+  auto state = dyn_cast<StateOp>(op);
+  if (failed(verifySharding(op, attribute, mesh, state ? state.getTensorType() : NamedTensorType()))) return failure();
+  if (state) return success();
   SmallVector<AxisAttr> space = spaceOf(op);
   Sharding sharding = Sharding::of(op);
   for (const Sharding::Part &part : sharding.getParts()) {
@@ -292,15 +300,53 @@ LogicalResult tessera::verifyShardings(ModuleOp module, const ProgramMesh &mesh)
   WalkResult result = module.walk([&](Operation *op) {
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        if (failed(verifySharding(op, function.getArgAttr(i, attrs::sharding), mesh)) ||
+        if (failed(verifySharding(op, function.getArgAttr(i, attrs::sharding), mesh,
+                                  tensorType(function.getArgument(i)))) ||
             failed(verifyBlocks(function.getArgument(i),
                                 Sharding(function.getArgAttrOfType<DictionaryAttr>(i, attrs::sharding)))))
           return WalkResult::interrupt();
       for (unsigned i = 0; i < function.getNumResults(); ++i)
-        if (failed(verifySharding(op, function.getResultAttr(i, attrs::sharding), mesh)))
+        if (failed(verifySharding(op, function.getResultAttr(i, attrs::sharding), mesh,
+                                  cast<NamedTensorType>(function.getResultTypes()[i]))))
           return WalkResult::interrupt();
     }
     return failed(verifyOp(op, mesh)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+LogicalResult tessera::verifyWideForm(ModuleOp module, const ProgramMesh &mesh) {
+  auto check = [&](Operation *op, Type type) -> LogicalResult {
+    auto tensor = dyn_cast<NamedTensorType>(type);
+    if (!tensor) return success();
+    for (AxisAttr axis : tensor.getAxes())
+      if (mesh.has(axis.getName()) && axis.getSize() != mesh.size(axis.getName()))
+        return op->emitError("expected ") << mesh.size(axis.getName()) << " elements along the mesh axis `"
+                                          << axis.getName() << "`, got " << tensor;
+    return success();
+  };
+  WalkResult result = module.walk([&](Operation *op) {
+    bool holds = llvm::all_of(op->getResultTypes(), [&](Type type) { return succeeded(check(op, type)); });
+    if (auto state = dyn_cast<StateOp>(op)) holds = succeeded(check(op, state.getTensorType()));
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        holds = holds && llvm::all_of(block.getArgumentTypes(), [&](Type type) { return succeeded(check(op, type)); });
+    return holds ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult tessera::verifyDividedStates(ModuleOp module) {
+  for (StateOp state : stateTable(module)) {
+    Sharding sharding = Sharding::of(state);
+    auto divided = state->getAttrOfType<DictionaryAttr>(attrs::divided);
+    bool isSaid = llvm::all_of(sharding.getParts(), [&](const Sharding::Part &part) {
+      auto entry = divided ? divided.getAs<DictionaryAttr>(part.axis) : DictionaryAttr();
+      auto along = entry ? entry.getAs<StringAttr>("along") : StringAttr();
+      return along && along.getValue() == part.mesh;
+    });
+    if (!isSaid)
+      return state.emitError("is divided as `tsr.sharding` says, but `") << attrs::divided << "` does not say so";
+  }
+  return success();
 }

@@ -62,6 +62,9 @@ struct Blocks {
   int64_t count = 1;
 };
 
+/// Whether a split makes blocks of an input of a function that is read in these blocks only.
+bool makesBlocks(SplitOp split);
+
 /// Of an argument of an entry function, after `shard`.
 Blocks blocksOf(mlir::BlockArgument argument);
 
@@ -78,6 +81,12 @@ bool canDivide(mlir::Operation *op, llvm::StringRef axis, int64_t parts);
 /// An error where `tsr.sharding` of an op, a state, an argument or a result is malformed, names an axis that the mesh
 /// lacks or uses a mesh axis twice, or divides an op along an axis that it cannot be divided along.
 llvm::LogicalResult verifyShardings(mlir::ModuleOp module, const ProgramMesh &mesh);
+
+/// An error where an axis has the name of a mesh axis, and another size: after `partition`.
+llvm::LogicalResult verifyWideForm(mlir::ModuleOp module, const ProgramMesh &mesh);
+
+/// An error for a state that is divided without saying which parts of the whole ranks have: after `partition`.
+llvm::LogicalResult verifyDividedStates(mlir::ModuleOp module);
 
 /// Whether an op has to be decomposed to be divided along an axis.
 bool mustDecompose(mlir::Operation *op, llvm::StringRef axis);

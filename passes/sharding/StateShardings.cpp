@@ -4,6 +4,7 @@
 #include "ir/program/Program.h"
 #include "runtime/base/DataFormat.h"
 #include "runtime/base/PathPattern.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -21,7 +22,7 @@ SmallVector<StringRef> tessera::batchAxes(ModuleOp module) {
 
 StateShardings::StateShardings(ModuleOp module, const ProgramMesh &mesh, const Assignment &rules)
     : mesh(mesh), rules(rules), settings(ShardSettings::of(module)), table(stateTable(module)),
-      byPath(statesByPath(module)), isUsed(settings.states.size()) {
+      byPath(statesByPath(module)), isMatched(settings.states.size()), isUsed(settings.states.size()) {
   module.walk([&](RepeatOp repeat) { repeated.insert(repeat.getAxis().getName()); });
   for (StringRef batch : batchAxes(module))
     for (const AxisRule &rule : settings.axes)
@@ -36,6 +37,22 @@ StateOp StateShardings::ownerOf(StateOp state) const {
   return isOwned ? StateOp(owner->second) : state;
 }
 
+/// "vocab, embed"
+static std::string listAxes(NamedTensorType type) {
+  return llvm::join(llvm::map_range(type.getAxes(), [](AxisAttr axis) { return axis.getName(); }), ", ");
+}
+
+/// The first ones of them.
+std::string StateShardings::listParameters() const {
+  constexpr size_t most = 12;
+  SmallVector<StringRef> paths;
+  for (StateOp state : table)
+    if (state.isParameter()) paths.push_back(state.getPath());
+  std::string rest = paths.size() > most ? llvm::formatv(" and {0} more", paths.size() - most).str() : "";
+  if (paths.size() > most) paths.truncate(most);
+  return llvm::join(paths, ", ") + rest;
+}
+
 /// Divides an axis of a state as a rule says.
 bool StateShardings::divide(StateOp state, const StateRule &rule, Sharding &sharding, std::string &problem) const {
   NamedTensorType type = state.getTensorType();
@@ -45,8 +62,7 @@ bool StateShardings::divide(StateOp state, const StateRule &rule, Sharding &shar
   if (meshAxis == mesh.getAxes().end()) {
     problem = what + ", which is laid along `" + rule.along + "`, but the mesh has no such axis";
   } else if (axis == type.getAxes().end()) {
-    problem = what + ", an axis that it lacks: it has ";
-    llvm::raw_string_ostream(problem) << type;
+    problem = what + ", an axis that it lacks: it has " + (type.getAxes().empty() ? "none" : listAxes(type));
   } else if (int64_t size = AxisAttr(*axis).getSize(), ranks = mesh.size(rule.along);
              !rule.path.empty() && size < ranks) {
     problem = llvm::formatv("{0}, which has {1} elements for {2} ranks", what, size, ranks);
@@ -78,6 +94,10 @@ bool StateShardings::addRules(StateOp state, Sharding &sharding, std::string &pr
   for (auto [i, rule] : llvm::enumerate(settings.states)) {
     if (!matchesPath(rule.path, std::string_view(state.getPath())) && !matchesPath(rule.path, std::string_view(owner)))
       continue;
+    // A pattern is about the states among those that it matches which have the axis.
+    isMatched[i] = true;
+    bool isPattern = rule.path.find('*') != std::string::npos;
+    if (isPattern && !state.getTensorType().hasAxis(rule.axis)) continue;
     isUsed[i] = true;
     if (!divide(state, rule, byPaths, problem)) return false;
   }
@@ -104,7 +124,8 @@ void StateShardings::addZero(StateOp state, Sharding &sharding) const {
 std::optional<llvm::StringMap<Sharding>> StateShardings::find(std::string &problem) {
   if (settings.zero != ZeroLevel::None && dataAxes.empty()) {
     problem =
-        "ZeRO divides state among ranks that the batch is divided among, but no mesh axis has the batch laid along it";
+        "ZeRO divides state among ranks that the batch is divided among, but no mesh axis has the batch laid along it: "
+        "add an axis `data` to --mesh";
     return std::nullopt;
   }
   llvm::StringMap<Sharding> found;
@@ -113,10 +134,11 @@ std::optional<llvm::StringMap<Sharding>> StateShardings::find(std::string &probl
     if (!addOwn(state, sharding, problem) || !addRules(state, sharding, problem)) return std::nullopt;
     addZero(state, sharding);
   }
-  for (auto [rule, used] : llvm::zip(settings.states, isUsed))
-    if (!used) {
-      problem = "no state has a path that `" + rule.path + "` matches";
-      return std::nullopt;
-    }
+  for (auto [rule, matched, used] : llvm::zip(settings.states, isMatched, isUsed)) {
+    if (used) continue;
+    problem = matched ? "no state that `" + rule.path + "` matches has the axis `" + rule.axis + "`"
+                      : "no state has a path that `" + rule.path + "` matches; the parameters are " + listParameters();
+    return std::nullopt;
+  }
   return found;
 }

@@ -28,6 +28,7 @@ public:
   std::optional<llvm::StringMap<Sharding>> find(std::string &problem);
 
 private:
+  std::string listParameters() const;
   bool divide(StateOp state, const StateRule &rule, Sharding &sharding, std::string &problem) const;
   bool addOwn(StateOp state, Sharding &sharding, std::string &problem) const;
   bool addRules(StateOp state, Sharding &sharding, std::string &problem);
@@ -42,7 +43,8 @@ private:
   llvm::StringMap<StateOp> byPath;
   llvm::StringSet<> repeated;                  ///< axes of repeats
   llvm::SmallVector<llvm::StringRef> dataAxes; ///< mesh axes that the batch is laid along
-  std::vector<bool> isUsed;                    ///< of `settings.states`
+  std::vector<bool> isMatched;                 ///< of `settings.states`: some state has such a path
+  std::vector<bool> isUsed;                    ///< and the axis
 };
 
 /// The axes that rows of data are stacked along.

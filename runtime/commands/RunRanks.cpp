@@ -37,20 +37,24 @@ static void requireRanks(const Mesh &mesh, const RankLaunch &launch) {
             mesh.size(), mesh.text(), how, instead);
 }
 
-/// What this process prints on standard output goes to a file, if that can be opened.
-static void redirect(const std::string &path) {
+/// What this process prints on standard output goes to a file of a kind (S_IFREG), if that can be opened. Links are not
+/// followed, and a pipe is not waited for. Returns whether it could.
+static bool redirect(const std::string &path, mode_t kind) {
   std::fflush(stdout);
-  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) return;
-  dup2(file, STDOUT_FILENO);
-  close(file);
+  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  struct stat info;
+  bool isOpen = file >= 0 && fstat(file, &info) == 0 && (info.st_mode & S_IFMT) == kind;
+  if (isOpen) dup2(file, STDOUT_FILENO);
+  if (file >= 0) close(file);
+  return isOpen;
 }
 
 void RunRanks::logTo(const std::string &folder) const {
   if (isFirst()) return;
-  std::string logs = folder + "/logs";
+  std::string logs = folder + "/logs", log = fmt::format("{}/rank-{}.log", logs, all->rank());
   mkdir(logs.c_str(), 0777); // another rank may have made it
-  redirect(fmt::format("{}/rank-{}.log", logs, all->rank()));
+  if (!redirect(log, S_IFREG))
+    printError(fmt::format("warning: rank {} cannot write its log {}: what it says is lost", all->rank(), log));
 }
 
 RunRanks::RunRanks(const Manifest &manifest) : launch(findRankLaunch()), arrangement(meshOf(manifest)) {
@@ -72,7 +76,7 @@ void RunRanks::takeShare(LoadedProgram &program, const Options &options) {
   together("processors", [&] { restrictTo(share.processors); });
   program.limitMemory({share.memory, fmt::format("the share of one of {} ranks here", launch.localSize)});
   if (isFirst()) return;
-  redirect("/dev/null");
+  redirect("/dev/null", S_IFCHR);
   speaks = false;
 }
 
@@ -125,7 +129,7 @@ void RunRanks::requireSameCommand(const LoadedProgram &program, const std::strin
 
 std::string RunRanks::describe() const {
   if (count() == 1) return launch.describe();
-  return fmt::format("{}, mesh {}", launch.describe(), arrangement.text());
+  return fmt::format("{}, mesh {}", isFirst() ? launch.describeAll() : launch.describe(), arrangement.text());
 }
 
 void RunRanks::together(const char *what, const std::function<void()> &body) {
@@ -164,7 +168,7 @@ void RunRanks::requireSameData(const DataFiles &files, const DataSet &set, Split
       Portion portion = files.portion(spec, split);
       Split read = portion.kind == Portion::All ? split : Split::Train;
       items.push_back({fmt::format("the data '{}'", printable(spec.name)),
-                       fmt::format("{} {}", set.readers[i]->rows(), contentHash(files.paths(spec.name, read)))});
+                       fmt::format("{} {}", set.readers[i]->rows(), thoroughHash(files.paths(spec.name, read)))});
     }
   });
   requireEqual(*all, items, "all ranks must read files with the same contents");

@@ -84,6 +84,8 @@ void Training::begin() {
   info.program = program.hash();
   info.source = manifest().source;
   if (!manifest().isForGpu()) info.threads = program.threads();
+  info.mesh = ranks.mesh().text();
+  info.leaves = manifest().target.ranks.leaves;
   ranks.together("the record of the data", [&] { recordData(); });
   if (options.train.resume != "auto" && options.train.resume != "never") return resumeFrom(options.train.resume);
   if (checkpoints.folder && options.train.resume == "never" && !stepsIn(*checkpoints.folder, ranks.world()).empty())

@@ -2,10 +2,12 @@
 
 #include "runtime/data/SourceRecord.h"
 
+#include "runtime/base/DurableFile.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/MappedFile.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 namespace tessera::runtime {
@@ -14,36 +16,69 @@ namespace tessera::runtime {
 // Content
 //===----------------------------------------------------------------------===//
 
-/// Appends the hashes of up to `blocks` blocks of a file. False if it cannot be read.
-static bool addBlocks(const std::string &path, int64_t blocks, std::vector<uint64_t> &hashes) {
-  static constexpr int64_t blockBytes = 4096;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  int64_t size = file ? static_cast<int64_t>(file.tellg()) : -1;
-  if (size < 0) return false;
-  hashes.push_back(static_cast<uint64_t>(size));
-  int64_t count = std::min(blocks, (size + blockBytes - 1) / blockBytes);
-  std::vector<char> block(blockBytes);
+namespace {
+struct SizedFile {
+  std::string path;
+  int64_t bytes;
+};
+} // namespace
+
+static std::vector<SizedFile> filesOf(const SplitPaths &paths) {
+  std::vector<SizedFile> files;
+  for (const auto &[field, patterns] : paths)
+    for (std::string &path : expandPatterns(patterns)) {
+      std::error_code error;
+      auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
+      if (error) fail("cannot read {}: {}", path, error.message());
+      files.push_back({std::move(path), bytes});
+    }
+  return files;
+}
+
+static int64_t blocksOf(const SizedFile &file, int64_t blockBytes) {
+  return (file.bytes + blockBytes - 1) / blockBytes;
+}
+
+/// Appends the size of a file and the hashes of up to `count` of its blocks, which are spread evenly.
+static void addBlocks(const SizedFile &from, int64_t count, int64_t blockBytes, std::vector<uint64_t> &hashes) {
+  hashes.push_back(static_cast<uint64_t>(from.bytes));
+  count = std::min(count, blocksOf(from, blockBytes));
+  std::ifstream file(from.path, std::ios::binary);
+  std::vector<char> block(static_cast<size_t>(std::min(blockBytes, from.bytes)));
   for (int64_t i = 0; i < count; ++i) {
-    int64_t lastOffset = std::max<int64_t>(0, size - blockBytes);
+    int64_t lastOffset = std::max<int64_t>(0, from.bytes - blockBytes);
     int64_t offset = count > 1 ? static_cast<int64_t>(static_cast<__int128>(lastOffset) * i / (count - 1)) : 0;
-    int64_t bytes = std::min(blockBytes, size - offset);
+    int64_t bytes = std::min(blockBytes, from.bytes - offset);
     file.seekg(offset);
-    if (!file.read(block.data(), bytes)) return false;
+    if (!file.read(block.data(), bytes)) failSystem("read", from.path);
     hashes.push_back(hashXxh64(block.data(), static_cast<size_t>(bytes)));
   }
-  return true;
+}
+
+static std::string hashOfHashes(const std::vector<uint64_t> &hashes) {
+  return fmt::format("{:016x}", hashXxh64(hashes.data(), hashes.size() * sizeof(uint64_t)));
 }
 
 std::string contentHash(const SplitPaths &paths) {
-  static constexpr int64_t mostOfFile = 64, most = 16'384;
-  std::vector<std::string> files;
-  for (const auto &[field, patterns] : paths)
-    for (std::string &path : expandPatterns(patterns)) files.push_back(std::move(path));
-  int64_t blocks = std::clamp<int64_t>(most / std::max<int64_t>(1, static_cast<int64_t>(files.size())), 1, mostOfFile);
+  static constexpr int64_t mostOfFile = 64, most = 16'384, blockBytes = 4096;
+  std::vector<SizedFile> files = filesOf(paths);
+  int64_t count = std::clamp<int64_t>(most / std::max<int64_t>(1, std::ssize(files)), 1, mostOfFile);
   std::vector<uint64_t> hashes;
-  for (const std::string &path : files)
-    if (!addBlocks(path, blocks, hashes)) return "";
-  return fmt::format("{:016x}", hashXxh64(hashes.data(), hashes.size() * sizeof(uint64_t)));
+  for (const SizedFile &file : files) addBlocks(file, count, blockBytes, hashes);
+  return hashOfHashes(hashes);
+}
+
+std::string thoroughHash(const SplitPaths &paths) {
+  static constexpr int64_t most = 1024, blockBytes = 1 << 20;
+  std::vector<SizedFile> files = filesOf(paths);
+  int64_t all = 0;
+  for (const SizedFile &file : files) all += blocksOf(file, blockBytes);
+  std::vector<uint64_t> hashes;
+  for (const SizedFile &file : files) {
+    int64_t own = blocksOf(file, blockBytes);
+    addBlocks(file, all <= most ? own : std::max<int64_t>(1, own * most / all), blockBytes, hashes);
+  }
+  return hashOfHashes(hashes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,7 +130,7 @@ Json recordSources(const Manifest &manifest, const DataFiles &files, const DataS
     source = {{"rows", training.readers[i]->rows()}, {"bytes", files.trainingSizes(name)}};
     if (spec.seq > 0) source["seq"] = spec.seq;
     if (std::string heldOut = files.describeHeldOut(spec); !heldOut.empty()) source["validation"] = heldOut;
-    if (std::string hash = contentHash(files.paths(name, Split::Train)); !hash.empty()) source["content"] = hash;
+    source["content"] = contentHash(files.paths(name, Split::Train));
     if (Json columns = namesOfColumns(training, i); !columns.is_null()) source["columns"] = std::move(columns);
   }
   return sources;

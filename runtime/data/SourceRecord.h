@@ -19,8 +19,12 @@ Json recordSources(const Manifest &manifest, const DataFiles &files, const DataS
 
 /// 16 hexadecimal digits that change with the content of the files: a hash of up to 64 blocks of 4 KiB of each, spread
 /// evenly, so that it costs little of large files and notices nearly every other content. With thousands of files fewer
-/// blocks of each are read. Empty if one cannot be read.
+/// blocks of each are read. Throws an Error if one cannot be read.
 std::string contentHash(const SplitPaths &paths);
+
+/// The same for a comparison between ranks, which must not miss what one of them has edited: of all bytes, if the files
+/// have at most 1 GiB together; of larger ones 1,024 blocks of 1 MiB.
+std::string thoroughHash(const SplitPaths &paths);
 
 /// The part of `columns` for the requests of source `source`, as those of a file that `path` describes. Without a
 /// header if nothing is recorded of them.

@@ -34,6 +34,7 @@ Mesh Mesh::parse(std::string_view text) {
     MeshAxis axis{std::string(part.substr(0, equals)), 0};
     const char *first = part.data() + std::min(equals + 1, part.size()), *last = part.data() + part.size();
     auto [stop, error] = std::from_chars(first, last, axis.size);
+    if (error == std::errc::result_out_of_range) failUsage("mesh '{}': the size in '{}' is too large", text, part);
     if (axis.name.empty() || error != std::errc() || stop != last)
       failUsage("mesh '{}': expected AXIS=SIZE in place of '{}', as in data=2,tensor=4", text, part);
     axes.push_back(std::move(axis));

@@ -90,8 +90,27 @@ static void compareProgram(const CheckpointInfo &saved, const CheckpointInfo &no
     for (const std::string &edit : *edits) changes.push_back("the model changed: " + edit);
   bool isSame = saved.program.empty() || saved.program == now.program;
   if (isSame || (edits && !edits->empty())) return;
-  changes.push_back(edits ? "the program was recompiled from the same model: its compiler, target or threads may differ"
-                          : "the program was recompiled: compiled-in settings (rates, options, threads) may differ");
+  changes.push_back(
+      edits ? "the program was recompiled from the same model: its compiler, target, mesh or threads may differ"
+            : "the program was recompiled: compiled-in settings (rates, options, threads) may differ");
+}
+
+/// Sums over ranks depend on the mesh, and those of libraries on the number of threads.
+static void compareRanks(const CheckpointInfo &saved, const CheckpointInfo &now, std::vector<std::string> &changes) {
+  auto onRanks = [](const std::string &mesh) { return mesh.empty() ? "one rank" : "the mesh " + mesh; };
+  if (saved.mesh && now.mesh && *saved.mesh != *now.mesh) {
+    bool haveLeaves = saved.leaves > 0 && saved.leaves == now.leaves;
+    changes.push_back(fmt::format(
+        "the run resumes on {}, the checkpoint was made on {}: rounding may differ from that of an uninterrupted run{}",
+        onRanks(*now.mesh), onRanks(*saved.mesh),
+        haveLeaves ? ", unless they differ in the ranks that divide the leaves only"
+                   : "; programs with --leaves have the same bits for any number of ranks along the batch"));
+  } else if (saved.threads != 0 && now.threads != 0 && saved.threads != now.threads) {
+    changes.push_back(
+        fmt::format("the run resumes with {} thread{}, the checkpoint was made with {}: rounding may differ from that "
+                    "of an uninterrupted run; --threads {} avoids that",
+                    now.threads, now.threads == 1 ? "" : "s", saved.threads, saved.threads));
+  }
 }
 
 std::vector<std::string> differencesSince(const CheckpointInfo &saved, const CheckpointInfo &now,
@@ -116,11 +135,7 @@ std::vector<std::string> differencesSince(const CheckpointInfo &saved, const Che
   }
   compareSettings(saved.settings, now.settings, changes);
   compareProgram(saved, now, changes);
-  if (saved.threads != 0 && now.threads != 0 && saved.threads != now.threads)
-    changes.push_back(
-        fmt::format("the run resumes with {} threads, the checkpoint was made with {}: rounding may differ from "
-                    "that of an uninterrupted run; --threads {} avoids that",
-                    now.threads, saved.threads, saved.threads));
+  compareRanks(saved, now, changes);
   return changes;
 }
 

@@ -228,8 +228,8 @@ static void requireSameContents(const std::string &path, const WeightOptions &op
   if (world.size() == 1) return;
   std::vector<ComparedItem> items;
   onAllRanks(world, "the contents of weights", [&] {
-    items.push_back({"the weights " + path, contentHash({{"", filesOfWeights(path)}})});
-    items.push_back({"the map " + options.map, options.map.empty() ? "" : contentHash({{"", {options.map}}})});
+    items.push_back({"the weights " + path, thoroughHash({{"", filesOfWeights(path)}})});
+    items.push_back({"the map " + options.map, options.map.empty() ? "" : thoroughHash({{"", {options.map}}})});
   });
   requireEqual(world, items, "all ranks must read files with the same contents");
 }

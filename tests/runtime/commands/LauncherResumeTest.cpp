@@ -111,7 +111,7 @@ TEST_F(LauncherResume, OtherThreadsAreNotedAndOtherSequencesRefused) {
   ASSERT_EQ(run("train --checkpoint-dir a --steps 10 --threads 2").status, 0);
   Outcome threads = run("train --checkpoint-dir a --steps 12 --threads 1 --metrics m.jsonl");
   EXPECT_EQ(threads.status, 0);
-  EXPECT_NE(threads.output.find("resumes with 1 threads, the checkpoint was made with 2"), std::string::npos)
+  EXPECT_NE(threads.output.find("resumes with 1 thread, the checkpoint was made with 2"), std::string::npos)
       << threads.output;
   EXPECT_NE(readFile(folder / "m.jsonl").find("--threads 2 avoids that"), std::string::npos);
   CheckpointInfo saved, now;

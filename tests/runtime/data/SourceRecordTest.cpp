@@ -12,6 +12,22 @@ using namespace tessera::tests;
 
 namespace {
 
+TEST(SourceRecord, ThoroughHashMissesNoByte) {
+  TemporaryFolder folder;
+  std::string small(5000, 'a'), large((5 << 20) + 77, 'a');
+  auto hashOf = [&](const std::string &second) {
+    return thoroughHash({{"", {folder.write("a.bin", small), folder.write("b.bin", second)}}});
+  };
+  std::string hash = hashOf(large);
+  EXPECT_EQ(hashOf(large), hash);
+  for (size_t at = 0; at < large.size(); at += 200'003) {
+    std::string other = large;
+    other[at] = 'b';
+    EXPECT_NE(hashOf(other), hash) << at;
+  }
+  EXPECT_THROW(thoroughHash({{"", {folder / "none.bin"}}}), Error);
+}
+
 TEST(SourceRecord, HashChangesWithTheContent) {
   TemporaryFolder folder;
   auto hashOf = [&](const std::string &text) { return contentHash({{"", {folder.write("a.bin", text)}}}); };

@@ -1,0 +1,20 @@
+//===- DividedWork.h - how much of a step ranks divide ------------------------===//
+
+#ifndef TESSERA_PASSES_SHARDING_DIVIDEDWORK_H
+#define TESSERA_PASSES_SHARDING_DIVIDEDWORK_H
+
+#include "ir/program/ProgramMesh.h"
+
+namespace tessera {
+
+/// The part of a function's operations, from 0 to 1, that ranks along a mesh axis divide; the rest each of them computes.
+/// Of what ops count as operations (`CostOpInterface`); none if there are none. Reads `tsr.sharding` of the ops.
+std::optional<double> dividedWork(mlir::func::FuncOp function, llvm::StringRef along);
+
+/// Warns of mesh axes along which ranks divide less than half of a step, and says why if it is known. They cost time or
+/// machines, and a slip of the keyboard is enough for it.
+void warnOfUndividedWork(mlir::ModuleOp module, const ProgramMesh &mesh);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_SHARDING_DIVIDEDWORK_H
