@@ -12,7 +12,7 @@ namespace tessera {
 struct ProgramSummary {
   std::string target, instructionSets;
   double arenaMiB = 0;
-  std::string mesh;  ///< "data=2,tensor=4"; empty: one rank
+  std::string mesh; ///< "data=2,tensor=4"; empty: one rank
   int64_t ranks = 1;
 };
 

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// The part of a function's operations, from 0 to 1, that ranks along a mesh axis divide; the rest each of them computes.
-/// Of what ops count as operations (`CostOpInterface`); none if there are none. Reads `tsr.sharding` of the ops.
+/// The part of a function's operations, from 0 to 1, that ranks along a mesh axis divide; the rest each of them
+/// computes. Of what ops count as operations (`CostOpInterface`); none if there are none. Reads `tsr.sharding` of ops.
 std::optional<double> dividedWork(mlir::func::FuncOp function, llvm::StringRef along);
 
 /// Warns of mesh axes along which ranks divide less than half of a step, and says why if it is known. They cost time or

@@ -22,21 +22,26 @@
 
 namespace tessera::runtime {
 
+/// What the rounding of a run depends on.
+struct Parallelism {
+  int threads = 0;                 ///< 0: not recorded, or a GPU's
+  std::optional<std::string> mesh; ///< Mesh::text(), empty: one rank; none: not recorded
+  int64_t leaves = 0;              ///< RanksSpec::leaves of the program
+};
+
 /// The manifest of a checkpoint.
 struct CheckpointInfo {
   std::string model;
   int64_t step = 0;
-  int64_t position = 0;            ///< consumed batches
-  uint64_t seed = 0;               ///< of initialisation and shuffling
-  bool evaluated = false;          ///< the evaluation due at this step is already in the metrics
-  std::string data;                ///< the data files, as one line
-  int64_t batch = 0;               ///< rows a step; 0: not recorded
-  int threads = 0;                 ///< 0: not recorded, or a GPU's
-  std::optional<std::string> mesh; ///< Mesh::text(), empty: one rank; none: not recorded
-  int64_t leaves = 0;              ///< RanksSpec::leaves of the program
-  std::string program;             ///< LoadedProgram::hash(); empty: not recorded
-  std::string resumedFrom;         ///< the checkpoint that --resume named for this branch; empty: it began at step 0
-  int rowOrder = 2;                ///< RowOrder of the run; this is that of runs that begin now
+  int64_t position = 0;   ///< consumed batches
+  uint64_t seed = 0;      ///< of initialisation and shuffling
+  bool evaluated = false; ///< the evaluation due at this step is already in the metrics
+  std::string data;       ///< the data files, as one line
+  int64_t batch = 0;      ///< rows a step; 0: not recorded
+  Parallelism parallelism;
+  std::string program;     ///< LoadedProgram::hash(); empty: not recorded
+  std::string resumedFrom; ///< the checkpoint that --resume named for this branch; empty: it began at step 0
+  int rowOrder = 2;        ///< RowOrder of the run; this is that of runs that begin now
   /// What recordSources() says of each training source; empty: not recorded.
   Json sources = Json::object();
   Json settings = Json::object();

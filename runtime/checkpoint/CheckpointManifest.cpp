@@ -46,9 +46,9 @@ std::string manifestText(const CheckpointInfo &info, const Manifest &manifest, c
                {"step", info.step},           {"position", info.position}, {"seed", info.seed},
                {"evaluated", info.evaluated}, {"data", info.data},         {"settings", info.settings}};
   json["batch"] = info.batch;
-  if (info.threads > 0) json["threads"] = info.threads;
-  if (info.mesh) json["mesh"] = *info.mesh;
-  if (info.leaves > 0) json["leaves"] = info.leaves;
+  if (info.parallelism.threads > 0) json["threads"] = info.parallelism.threads;
+  if (info.parallelism.mesh) json["mesh"] = *info.parallelism.mesh;
+  if (info.parallelism.leaves > 0) json["leaves"] = info.parallelism.leaves;
   json["program"] = info.program;
   json["row_order"] = info.rowOrder;
   json["sources"] = info.sources;
@@ -158,9 +158,9 @@ static CheckpointInfo readInfo(const Json &json, const std::string &path) {
   info.data = readKey<std::string>(json, "data", path);
   info.settings = member(json, "settings", path);
   info.batch = readKey<int64_t>(json, "batch", path, 0);
-  info.threads = readKey<int>(json, "threads", path, 0);
-  if (json.contains("mesh")) info.mesh = readKey<std::string>(json, "mesh", path);
-  info.leaves = readKey<int64_t>(json, "leaves", path, 0);
+  info.parallelism.threads = readKey<int>(json, "threads", path, 0);
+  if (json.contains("mesh")) info.parallelism.mesh = readKey<std::string>(json, "mesh", path);
+  info.parallelism.leaves = readKey<int64_t>(json, "leaves", path, 0);
   info.program = readKey<std::string>(json, "program", path, "");
   info.rowOrder = readKey<int>(json, "row_order", path, 1); // RowOrder::Separate
   info.sources = readSources(json, path);

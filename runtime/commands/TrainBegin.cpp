@@ -83,9 +83,9 @@ void Training::begin() {
   info.batch = set.batch;
   info.program = program.hash();
   info.source = manifest().source;
-  if (!manifest().isForGpu()) info.threads = program.threads();
-  info.mesh = ranks.mesh().text();
-  info.leaves = manifest().target.ranks.leaves;
+  if (!manifest().isForGpu()) info.parallelism.threads = program.threads();
+  info.parallelism.mesh = ranks.mesh().text();
+  info.parallelism.leaves = manifest().target.ranks.leaves;
   ranks.together("the record of the data", [&] { recordData(); });
   if (options.train.resume != "auto" && options.train.resume != "never") return resumeFrom(options.train.resume);
   if (checkpoints.folder && options.train.resume == "never" && !stepsIn(*checkpoints.folder, ranks.world()).empty())

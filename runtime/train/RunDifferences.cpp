@@ -98,18 +98,20 @@ static void compareProgram(const CheckpointInfo &saved, const CheckpointInfo &no
 /// Sums over ranks depend on the mesh, and those of libraries on the number of threads.
 static void compareRanks(const CheckpointInfo &saved, const CheckpointInfo &now, std::vector<std::string> &changes) {
   auto onRanks = [](const std::string &mesh) { return mesh.empty() ? "one rank" : "the mesh " + mesh; };
-  if (saved.mesh && now.mesh && *saved.mesh != *now.mesh) {
-    bool haveLeaves = saved.leaves > 0 && saved.leaves == now.leaves;
+  if (saved.parallelism.mesh && now.parallelism.mesh && *saved.parallelism.mesh != *now.parallelism.mesh) {
+    bool haveLeaves = saved.parallelism.leaves > 0 && saved.parallelism.leaves == now.parallelism.leaves;
     changes.push_back(fmt::format(
         "the run resumes on {}, the checkpoint was made on {}: rounding may differ from that of an uninterrupted run{}",
-        onRanks(*now.mesh), onRanks(*saved.mesh),
+        onRanks(*now.parallelism.mesh), onRanks(*saved.parallelism.mesh),
         haveLeaves ? ", unless they differ in the ranks that divide the leaves only"
                    : "; programs with --leaves have the same bits for any number of ranks along the batch"));
-  } else if (saved.threads != 0 && now.threads != 0 && saved.threads != now.threads) {
+  } else if (saved.parallelism.threads != 0 && now.parallelism.threads != 0 &&
+             saved.parallelism.threads != now.parallelism.threads) {
     changes.push_back(
         fmt::format("the run resumes with {} thread{}, the checkpoint was made with {}: rounding may differ from that "
                     "of an uninterrupted run; --threads {} avoids that",
-                    now.threads, now.threads == 1 ? "" : "s", saved.threads, saved.threads));
+                    now.parallelism.threads, now.parallelism.threads == 1 ? "" : "s", saved.parallelism.threads,
+                    saved.parallelism.threads));
   }
 }
 

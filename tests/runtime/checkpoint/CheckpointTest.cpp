@@ -139,8 +139,8 @@ TEST_F(Checkpoints, OlderOnesWithoutLaterKeysAreLoaded) {
   folder.lock();
   std::string path = saveCheckpoint(folder, info, manifest, address(memory), world);
   rewriteManifest(path, [](Json &json) {
-    for (const char *later : {"batch", "threads", "mesh", "leaves", "program", "row_order", "sources", "resumed_from", "source",
-                              "best"})
+    for (const char *later :
+         {"batch", "threads", "mesh", "leaves", "program", "row_order", "sources", "resumed_from", "source", "best"})
       json.erase(later);
   });
   CheckpointInfo loaded = loadCheckpoint(path, manifest, address(memory), world);

@@ -57,8 +57,7 @@ TEST(MeshTest, RefusesOtherText) {
   EXPECT_EQ(message("data=2,"), "mesh 'data=2,': expected AXIS=SIZE in place of '', as in data=2,tensor=4");
   EXPECT_EQ(message("data=2x"), "mesh 'data=2x': expected AXIS=SIZE in place of 'data=2x', as in data=2,tensor=4");
   EXPECT_EQ(message("=2"), "mesh '=2': expected AXIS=SIZE in place of '=2', as in data=2,tensor=4");
-  EXPECT_EQ(message("data=99999999999"),
-            "mesh 'data=99999999999': the size in 'data=99999999999' is too large");
+  EXPECT_EQ(message("data=99999999999"), "mesh 'data=99999999999': the size in 'data=99999999999' is too large");
   EXPECT_EQ(message("data=0"), "mesh axis 'data': expected a size of at least 1, got 0");
   EXPECT_EQ(message("data=-2"), "mesh axis 'data': expected a size of at least 1, got -2");
   EXPECT_EQ(message("2d=2"), "expected a name of letters, digits and _ for an axis of the mesh, got '2d'");

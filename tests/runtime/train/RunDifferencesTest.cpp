@@ -68,6 +68,30 @@ TEST(RunDifferences, NamesSettingsOneByOne) {
                                                           "the setting stop.after changed from 40 to 80"}));
 }
 
+// Of threads only if the mesh is the same: another mesh changes the sums whatever they are.
+TEST(RunDifferences, SaysWhatRoundingDependsOn) {
+  CheckpointInfo saved, now;
+  saved.parallelism = {1, "data=2", 0}, now.parallelism = {2, "", 0};
+  EXPECT_EQ(
+      differencesSince(saved, now, "c"),
+      Sentences{"the run resumes on one rank, the checkpoint was made on the mesh data=2: rounding may differ from "
+                "that of an uninterrupted run; programs with --leaves have the same bits for any number of ranks "
+                "along the batch"});
+  saved.parallelism.leaves = now.parallelism.leaves = 4;
+  EXPECT_EQ(
+      differencesSince(saved, now, "c"),
+      Sentences{"the run resumes on one rank, the checkpoint was made on the mesh data=2: rounding may differ from "
+                "that of an uninterrupted run, unless they differ in the ranks that divide the leaves only"});
+  now.parallelism.mesh = "data=2";
+  EXPECT_EQ(
+      differencesSince(saved, now, "c"),
+      Sentences{"the run resumes with 2 threads, the checkpoint was made with 1: rounding may differ from that of "
+                "an uninterrupted run; --threads 1 avoids that"});
+  saved.parallelism.mesh.reset(); // an older checkpoint
+  now.parallelism.threads = 1;
+  EXPECT_EQ(differencesSince(saved, now, "c"), Sentences{});
+}
+
 TEST(RunDifferences, PrintsNoControlCharacters) {
   CheckpointInfo saved, now;
   saved.data = "d=\x1b[2J", now.data = "d=x";
