@@ -64,9 +64,11 @@ std::string Ledger::describe(const Manifest &manifest) const {
                                            : compare(*measured, step->seconds);
   int64_t bytes = anonymousMemory();
   if (bytes == 0) return text;
-  return text + fmt::format("; {} of memory{}, predicted {} at most", formatBytes(bytes),
+  // What MPI or NCCL keep for themselves depends on the library and on the hosts.
+  return text + fmt::format("; {} of memory{}, predicted {} at most{}", formatBytes(bytes),
                             manifest.isForGpu() ? " of the host" : "",
-                            formatBytes(hostMemory(manifest, HeldData{heldBytes}).total()));
+                            formatBytes(hostMemory(manifest, HeldData{heldBytes}).total()),
+                            manifest.target.ranks.count() > 1 ? ", without that of the library between ranks" : "");
 }
 
 } // namespace tessera::runtime

@@ -54,6 +54,16 @@ TEST(Ledger, OfLongRunsTheLastStepsCount) {
   EXPECT_LT(*ledger.seconds(), 0.001);
 }
 
+/// What a library between ranks keeps for itself is not predicted.
+TEST(Ledger, SaysWhatIsNotPredictedOnRanks) {
+  Ledger ledger;
+  for (int step = 0; step < 3; ++step) ledger.step();
+  Manifest manifest;
+  EXPECT_EQ(ledger.describe(manifest).find("without"), std::string::npos);
+  manifest.target.ranks.mesh = {{"data", 2}};
+  EXPECT_TRUE(ledger.describe(manifest).ends_with(" at most, without that of the library between ranks"));
+}
+
 /// The text of a run whose median step takes about 20 ms.
 std::string textFor(const std::string &source, double seconds, double least, double most) {
   Ledger ledger;
