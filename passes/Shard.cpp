@@ -56,10 +56,11 @@ static std::string namesOfMesh(const ProgramMesh &mesh) {
   return llvm::join(llvm::map_range(mesh.getAxes(), [](AxisAttr axis) { return axis.getName(); }), ", ");
 }
 
-/// Axes that some value has, at least along `ranks` elements. A model may declare more.
-static std::string namesOfAxes(ModuleOp module, ArrayRef<StringRef> axes, int64_t ranks) {
-  auto isLongEnough = [&](StringRef axis) { return largestSize(module, axis) >= ranks; };
-  return llvm::join(llvm::make_filter_range(axes, isLongEnough), ", ");
+/// Axes that some value has with at least `ranks` elements, and that are laid along no mesh axis. A model may declare
+/// more.
+static std::string namesOfAxes(ModuleOp module, ArrayRef<StringRef> axes, int64_t ranks, const Sharding &rules = {}) {
+  auto isPossible = [&](StringRef axis) { return largestSize(module, axis) >= ranks && rules.meshAxis(axis).empty(); };
+  return llvm::join(llvm::make_filter_range(axes, isPossible), ", ");
 }
 
 /// What is wrong with the axes that the user lays along mesh axes: empty if nothing is.
@@ -87,9 +88,11 @@ static std::string problemOfUnused(ModuleOp module, const ProgramMesh &mesh, con
   for (AxisAttr axis : mesh.getAxes()) {
     StringRef name = axis.getName();
     bool isUsed = rules.uses(name) || llvm::any_of(ofState, [&](auto &entry) { return entry.second.uses(name); });
-    if (!isUsed && axis.getSize() > 1)
-      return "nothing is laid along the mesh axis `" + name.str() + "`: add --shard AXIS=" + name.str() +
-             ", with one of the axes " + namesOfAxes(module, axes, axis.getSize());
+    if (isUsed || axis.getSize() == 1) continue;
+    std::string problem = "nothing is laid along the mesh axis `" + name.str() + "`";
+    std::string possible = namesOfAxes(module, axes, axis.getSize(), rules);
+    return possible.empty() ? problem + ", and no axis of the program is long enough for its ranks"
+                            : problem + ": add --shard AXIS=" + name.str() + ", with one of the axes " + possible;
   }
   return "";
 }

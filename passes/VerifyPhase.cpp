@@ -84,8 +84,9 @@ static LogicalResult verifyAfter(ModuleOp module, StringRef phase) {
   if (index >= phaseIndex("precision") && index < phaseIndex("layout") && failed(verifyPrecision(module)))
     return failure();
   if (index >= phaseIndex("optimize") && failed(verifyNone<ClipOp, UpdateOp>(module, phase))) return failure();
-  if (index == phaseIndex("partition") && failed(verifyWideForm(module, ProgramMesh::of(module)))) return failure();
-  if (index >= phaseIndex("partition") && failed(verifyDividedStates(module))) return failure();
+  ProgramMesh mesh = ProgramMesh::of(module);
+  if (index == phaseIndex("partition") && failed(verifyWideForm(module, mesh))) return failure();
+  if (index >= phaseIndex("partition") && failed(verifyDividedStates(module, mesh))) return failure();
   if (index >= phaseIndex("localize") && failed(verifyExchanges(module))) return failure();
   if (index >= phaseIndex("layout") && failed(verifyNone<DecomposeOpInterface>(module, phase))) return failure();
   if (index >= phaseIndex("layout") && failed(verifyLayout(module))) return failure();

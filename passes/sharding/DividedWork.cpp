@@ -59,8 +59,9 @@ void tessera::warnOfUndividedWork(ModuleOp module, const ProgramMesh &mesh) {
       if (axis.getSize() == 1 || !work || *work >= 0.5) continue;
       InFlightDiagnostic warning = emitWarning(UnknownLoc::get(module.getContext()));
       warning.getUnderlyingDiagnostic()->getMetadata().emplace_back(StringRef("E0418"));
-      warning << "the ranks along `" << axis.getName() << "` divide " << llvm::formatv("{0:f0}", 100 * *work).str()
-              << " % of the operations of a step, and compute the rest alike";
+      warning << "the ranks along `" << axis.getName() << "` divide "
+              << llvm::formatv("{0}", static_cast<int>(100 * *work)).str()
+              << " % of the contractions of a step, and each of them computes the rest in full";
       std::string reason = problemOfMicroBatches(function, axis.getName(), axis.getSize());
       if (!reason.empty()) warning.attachNote() << reason;
     }

@@ -7,12 +7,12 @@
 
 namespace tessera {
 
-/// The part of a function's operations, from 0 to 1, that ranks along a mesh axis divide; the rest each of them
-/// computes. Of what ops count as operations (`CostOpInterface`); none if there are none. Reads `tsr.sharding` of ops.
+/// The part of a function's contractions, by operations and from 0 to 1, that ranks along a mesh axis divide; the rest
+/// each of them computes in full. Counts ops with `CostOpInterface`; nullopt if there are none. Reads `tsr.sharding`.
 std::optional<double> dividedWork(mlir::func::FuncOp function, llvm::StringRef along);
 
-/// Warns of mesh axes along which ranks divide less than half of a step, and says why if it is known. They cost time or
-/// machines, and a slip of the keyboard is enough for it.
+/// Warns of mesh axes along which ranks divide less than half of a step, and says why if it is known: they cost time
+/// and machines, and a typo in --shard is enough.
 void warnOfUndividedWork(mlir::ModuleOp module, const ProgramMesh &mesh);
 
 } // namespace tessera

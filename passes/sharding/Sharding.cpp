@@ -225,7 +225,7 @@ Sharding tessera::operandSharding(OpOperand &operand, const Sharding &ofOp) {
 // What was edited by hand
 //===----------------------------------------------------------------------===//
 
-/// Of a value of a type; null: of an op.
+/// `whole`: the type of the value; null for an op.
 static LogicalResult verifySharding(Operation *op, Attribute attribute, const ProgramMesh &mesh,
                                     NamedTensorType whole = {}) {
   auto dictionary = dyn_cast_or_null<DictionaryAttr>(attribute);
@@ -336,8 +336,11 @@ LogicalResult tessera::verifyWideForm(ModuleOp module, const ProgramMesh &mesh) 
   return failure(result.wasInterrupted());
 }
 
-LogicalResult tessera::verifyDividedStates(ModuleOp module) {
+LogicalResult tessera::verifyDividedStates(ModuleOp module, const ProgramMesh &mesh) {
+  if (mesh.getAxes().empty()) return success(); // shardings of states are hints then, for `shard`
   for (StateOp state : stateTable(module)) {
+    Attribute own = state->getAttr(attrs::sharding);
+    if (own && failed(verifySharding(state, own, mesh))) return failure();
     Sharding sharding = Sharding::of(state);
     auto divided = state->getAttrOfType<DictionaryAttr>(attrs::divided);
     bool isSaid = llvm::all_of(sharding.getParts(), [&](const Sharding::Part &part) {

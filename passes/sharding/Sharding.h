@@ -86,7 +86,7 @@ llvm::LogicalResult verifyShardings(mlir::ModuleOp module, const ProgramMesh &me
 llvm::LogicalResult verifyWideForm(mlir::ModuleOp module, const ProgramMesh &mesh);
 
 /// An error for a state that is divided without saying which parts of the whole ranks have: after `partition`.
-llvm::LogicalResult verifyDividedStates(mlir::ModuleOp module);
+llvm::LogicalResult verifyDividedStates(mlir::ModuleOp module, const ProgramMesh &mesh);
 
 /// Whether an op has to be decomposed to be divided along an axis.
 bool mustDecompose(mlir::Operation *op, llvm::StringRef axis);

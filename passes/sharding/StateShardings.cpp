@@ -124,8 +124,8 @@ void StateShardings::addZero(StateOp state, Sharding &sharding) const {
 std::optional<llvm::StringMap<Sharding>> StateShardings::find(std::string &problem) {
   if (settings.zero != ZeroLevel::None && dataAxes.empty()) {
     problem =
-        "ZeRO divides state among ranks that the batch is divided among, but no mesh axis has the batch laid along it: "
-        "add an axis `data` to --mesh";
+        "ZeRO divides state among ranks that the batch is divided among, but no mesh axis has the batch laid along it" +
+        std::string(mesh.has("data") ? "" : ": add an axis `data` to --mesh");
     return std::nullopt;
   }
   llvm::StringMap<Sharding> found;

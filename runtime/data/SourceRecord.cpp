@@ -50,7 +50,10 @@ static void addBlocks(const SizedFile &from, int64_t count, int64_t blockBytes, 
     int64_t offset = count > 1 ? static_cast<int64_t>(static_cast<__int128>(lastOffset) * i / (count - 1)) : 0;
     int64_t bytes = std::min(blockBytes, from.bytes - offset);
     file.seekg(offset);
-    if (!file.read(block.data(), bytes)) failSystem("read", from.path);
+    errno = 0;
+    if (!file.read(block.data(), bytes) && file.is_open() && file.eof())
+      fail("{}: the file was truncated while it was read", from.path);
+    if (!file) failSystem("read", from.path);
     hashes.push_back(hashXxh64(block.data(), static_cast<size_t>(bytes)));
   }
 }
@@ -69,14 +72,19 @@ std::string contentHash(const SplitPaths &paths) {
 }
 
 std::string thoroughHash(const SplitPaths &paths) {
-  static constexpr int64_t most = 1024, blockBytes = 1 << 20;
+  static constexpr int64_t most = int64_t(1) << 30, largestBlock = 1 << 20, smallestBlock = 4096;
   std::vector<SizedFile> files = filesOf(paths);
   int64_t all = 0;
-  for (const SizedFile &file : files) all += blocksOf(file, blockBytes);
+  for (const SizedFile &file : files) all += file.bytes;
+  // With very many files smaller blocks are read, so that one of each does not exceed the limit.
+  int64_t blockBytes =
+      all <= most ? largestBlock : std::clamp<int64_t>(most / std::ssize(files), smallestBlock, largestBlock);
   std::vector<uint64_t> hashes;
   for (const SizedFile &file : files) {
     int64_t own = blocksOf(file, blockBytes);
-    addBlocks(file, all <= most ? own : std::max<int64_t>(1, own * most / all), blockBytes, hashes);
+    auto share =
+        static_cast<int64_t>(static_cast<__int128>(most) / blockBytes * file.bytes / std::max<int64_t>(1, all));
+    addBlocks(file, all <= most ? own : std::max<int64_t>(1, share), blockBytes, hashes);
   }
   return hashOfHashes(hashes);
 }

@@ -23,7 +23,7 @@ Json recordSources(const Manifest &manifest, const DataFiles &files, const DataS
 std::string contentHash(const SplitPaths &paths);
 
 /// The same for a comparison between ranks, which must not miss what one of them has edited: of all bytes, if the files
-/// have at most 1 GiB together; of larger ones 1,024 blocks of 1 MiB.
+/// have at most 1 GiB together; else of about 1 GiB, in blocks of at most 1 MiB, at least one of each file.
 std::string thoroughHash(const SplitPaths &paths);
 
 /// The part of `columns` for the requests of source `source`, as those of a file that `path` describes. Without a

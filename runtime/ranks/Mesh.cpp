@@ -21,7 +21,9 @@ Mesh::Mesh(std::vector<MeshAxis> axes) : list(std::move(axes)) {
     if (axis.size < 1) failUsage("mesh axis '{}': expected a size of at least 1, got {}", axis.name, axis.size);
     for (size_t j = 0; j < i; ++j)
       if (list[j].name == axis.name) failUsage("the mesh has two axes named '{}'", axis.name);
-    if (__builtin_mul_overflow(ranks, axis.size, &ranks)) failUsage("the mesh {} has too many ranks", text());
+    constexpr int most = 1 << 20; // as in modules (ir/program/VerifyProgram.cpp)
+    if (__builtin_mul_overflow(ranks, axis.size, &ranks) || ranks > most)
+      failUsage("the mesh {} has too many ranks", text());
   }
 }
 

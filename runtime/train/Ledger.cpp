@@ -64,11 +64,11 @@ std::string Ledger::describe(const Manifest &manifest) const {
                                            : compare(*measured, step->seconds);
   int64_t bytes = anonymousMemory();
   if (bytes == 0) return text;
-  // What MPI or NCCL keep for themselves depends on the library and on the hosts.
+  // That depends on the library and on the hosts.
   return text + fmt::format("; {} of memory{}, predicted {} at most{}", formatBytes(bytes),
                             manifest.isForGpu() ? " of the host" : "",
                             formatBytes(hostMemory(manifest, HeldData{heldBytes}).total()),
-                            manifest.target.ranks.count() > 1 ? ", without that of the library between ranks" : "");
+                            manifest.target.ranks.count() > 1 ? ", not counting what MPI or NCCL allocate" : "");
 }
 
 } // namespace tessera::runtime

@@ -92,7 +92,7 @@ static void compareProgram(const CheckpointInfo &saved, const CheckpointInfo &no
   if (isSame || (edits && !edits->empty())) return;
   changes.push_back(
       edits ? "the program was recompiled from the same model: its compiler, target, mesh or threads may differ"
-            : "the program was recompiled: compiled-in settings (rates, options, threads) may differ");
+            : "the program was recompiled: compiled-in settings (rates, options, mesh, threads) may differ");
 }
 
 /// Sums over ranks depend on the mesh, and those of libraries on the number of threads.
@@ -103,7 +103,7 @@ static void compareRanks(const CheckpointInfo &saved, const CheckpointInfo &now,
     changes.push_back(fmt::format(
         "the run resumes on {}, the checkpoint was made on {}: rounding may differ from that of an uninterrupted run{}",
         onRanks(*now.parallelism.mesh), onRanks(*saved.parallelism.mesh),
-        haveLeaves ? ", unless they differ in the ranks that divide the leaves only"
+        haveLeaves ? ", unless only the number of ranks along the batch changed"
                    : "; programs with --leaves have the same bits for any number of ranks along the batch"));
   } else if (saved.parallelism.threads != 0 && now.parallelism.threads != 0 &&
              saved.parallelism.threads != now.parallelism.threads) {

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics --tsr-partition
 
-// What a hand may have written into a module after `shard`.
+// Modules that were edited by hand after `shard`.
 
 module attributes {tsr.axes = ["in", "out"], tsr.phase = "shard", tsr.mesh = [#tsr.axis<data: 2>]} {
   // expected-error@+1 {{`tsr.sharding` divides the axis `bogus`, which '!tsr.tensor<[in: 4, out: 4], f32>' lacks}}

@@ -49,7 +49,7 @@ module attributes {tsr.axes = ["in", "out"], tsr.phase = "optimize", tsr.mesh = 
 
 // -----
 
-// expected-error@+1 {{ZeRO divides state among ranks that the batch is divided among, but no mesh axis has the batch laid along it: add an axis `data` to --mesh}}
+// expected-error@+1 {{ZeRO divides state among ranks that the batch is divided among, but no mesh axis has the batch laid along it}}
 module attributes {tsr.axes = ["in", "out"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>], tsr.zero = 1 : i64,
     tsr.shard_states = [{path = "w", axis = "in", along = "data"}]} {
   tsr.state @w "weight" !tsr.tensor<[in: 3, out: 4], f32>

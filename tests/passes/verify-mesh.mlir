@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics --tsr-verify-phase=phase=partition
 
-// Meshes that a hand may have edited in a module after `partition`.
+// Modules that were edited by hand after `partition`.
 
 // expected-error@+1 {{expected a list of axes with different names, of at most 2^20 ranks, for `tsr.mesh`, got [#tsr.axis<data: 1048577>]}}
 module attributes {tsr.axes = ["data", "in"], tsr.phase = "partition", tsr.mesh = [#tsr.axis<data: 1048577>]} {

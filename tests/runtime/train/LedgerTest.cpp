@@ -59,9 +59,9 @@ TEST(Ledger, SaysWhatIsNotPredictedOnRanks) {
   Ledger ledger;
   for (int step = 0; step < 3; ++step) ledger.step();
   Manifest manifest;
-  EXPECT_EQ(ledger.describe(manifest).find("without"), std::string::npos);
+  EXPECT_EQ(ledger.describe(manifest).find("not counting"), std::string::npos);
   manifest.target.ranks.mesh = {{"data", 2}};
-  EXPECT_TRUE(ledger.describe(manifest).ends_with(" at most, without that of the library between ranks"));
+  EXPECT_TRUE(ledger.describe(manifest).ends_with(" at most, not counting what MPI or NCCL allocate"));
 }
 
 /// The text of a run whose median step takes about 20 ms.

@@ -81,7 +81,7 @@ TEST(RunDifferences, SaysWhatRoundingDependsOn) {
   EXPECT_EQ(
       differencesSince(saved, now, "c"),
       Sentences{"the run resumes on one rank, the checkpoint was made on the mesh data=2: rounding may differ from "
-                "that of an uninterrupted run, unless they differ in the ranks that divide the leaves only"});
+                "that of an uninterrupted run, unless only the number of ranks along the batch changed"});
   now.parallelism.mesh = "data=2";
   EXPECT_EQ(
       differencesSince(saved, now, "c"),
