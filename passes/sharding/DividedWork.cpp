@@ -17,17 +17,10 @@ static bool isDivided(Operation *op, StringRef along) {
   return false;
 }
 
-static double timesRun(Operation *op) {
-  double times = 1;
-  for (auto repeat = op->getParentOfType<RepeatOp>(); repeat; repeat = repeat->getParentOfType<RepeatOp>())
-    times *= static_cast<double>(repeat.getAxis().getSize());
-  return times;
-}
-
 std::optional<double> tessera::dividedWork(func::FuncOp function, StringRef along) {
   double all = 0, divided = 0;
   function.walk([&](CostOpInterface op) {
-    double flops = timesRun(op) * static_cast<double>(op.getFlops());
+    double flops = static_cast<double>(runsPerCall(op)) * static_cast<double>(op.getFlops());
     all += flops;
     if (isDivided(op, along)) divided += flops;
   });
@@ -39,10 +32,9 @@ static std::string problemOfMicroBatches(func::FuncOp function, StringRef along,
   auto rules = function->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(attrs::shard);
   std::string problem;
   function.walk([&](SplitOp split) {
-    int64_t rows = tensorType(split.getResult()).getAxes().empty() || !makesBlocks(split)
-                       ? 0
-                       : tensorType(split.getResult()).getSize(split.getAxis());
-    if (rows % ranks == 0 || Sharding(rules).meshAxis(split.getAxis()) != along) return;
+    if (!makesBlocks(split) || Sharding(rules).meshAxis(split.getAxis()) != along) return;
+    int64_t rows = tensorType(split.getResult()).getSize(split.getAxis());
+    if (rows % ranks == 0) return;
     problem =
         llvm::formatv("micro-batches of {0} row{1} cannot be divided evenly among {2} ranks: choose `accumulate` so "
                       "that they can",

@@ -43,16 +43,17 @@ static int64_t blocksOf(const SizedFile &file, int64_t blockBytes) {
 static void addBlocks(const SizedFile &from, int64_t count, int64_t blockBytes, std::vector<uint64_t> &hashes) {
   hashes.push_back(static_cast<uint64_t>(from.bytes));
   count = std::min(count, blocksOf(from, blockBytes));
+  errno = 0;
   std::ifstream file(from.path, std::ios::binary);
+  if (!file) failSystem("read", from.path);
   std::vector<char> block(static_cast<size_t>(std::min(blockBytes, from.bytes)));
   for (int64_t i = 0; i < count; ++i) {
     int64_t lastOffset = std::max<int64_t>(0, from.bytes - blockBytes);
     int64_t offset = count > 1 ? static_cast<int64_t>(static_cast<__int128>(lastOffset) * i / (count - 1)) : 0;
     int64_t bytes = std::min(blockBytes, from.bytes - offset);
     file.seekg(offset);
-    errno = 0;
-    if (!file.read(block.data(), bytes) && file.is_open() && file.eof())
-      fail("{}: the file was truncated while it was read", from.path);
+    file.read(block.data(), bytes);
+    if (file.eof()) fail("{}: the file was truncated while it was read", from.path);
     if (!file) failSystem("read", from.path);
     hashes.push_back(hashXxh64(block.data(), static_cast<size_t>(bytes)));
   }

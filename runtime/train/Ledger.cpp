@@ -64,7 +64,7 @@ std::string Ledger::describe(const Manifest &manifest) const {
                                            : compare(*measured, step->seconds);
   int64_t bytes = anonymousMemory();
   if (bytes == 0) return text;
-  // That depends on the library and on the hosts.
+  // What MPI or NCCL allocate depends on the library and on the hosts.
   return text + fmt::format("; {} of memory{}, predicted {} at most{}", formatBytes(bytes),
                             manifest.isForGpu() ? " of the host" : "",
                             formatBytes(hostMemory(manifest, HeldData{heldBytes}).total()),
