@@ -165,9 +165,12 @@ def ShardPass : Tsr_ModulePass<"tsr-shard"> {
              %y = tsr.contract %h, %down over [ff]          {batch = "data", ff = "tensor"}
     ```
 
-    Without a mesh nothing changes. Requires: all state is in the state table. Ensures: a mesh axis divides at most one
+    With `tsr.devices` it finds the mesh and the shardings that take the least time (`passes/sharding/search/`).
+
+    With neither, nothing changes. Requires: all state is in the state table. Ensures: a mesh axis divides at most one
     axis of an op.
   }];
+  let options = [Option<"threads", "threads", "int", "1", "threads that a program for a CPU will have">];
 }
 
 def PartitionPass : Tsr_ModulePass<"tsr-partition"> {

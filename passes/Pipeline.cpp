@@ -37,7 +37,10 @@ static constexpr Phase phases[] = {
     // After `optimize`: the updates of divided states are divided like them. Before `chunk`, which divides what a rank
     // has. `precision` has fixed which values ranks exchange in which type.
     // `leaves` is a part of it: sums in a tree are what ranks divide without changing a bit.
-    {"shard", [](auto &pm, auto &) { pm.addPass(createLeavesPass()), pm.addPass(createShardPass()); }},
+    {"shard",
+     [](OpPassManager &pm, const PipelineOptions &options) {
+       pm.addPass(createLeavesPass()), pm.addPass(createShardPass({std::max(1, options.threads)}));
+     }},
     // Apart from `shard`, so that what it decided can be read, and edited.
     {"partition", [](auto &pm, auto &) { pm.addPass(createPartitionPass()), pm.addPass(createSimplifyPass()); }},
     // Then sums in trees become additions: only now it is known which of them are those of a rank.

@@ -14,6 +14,7 @@
 #include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/StateShardings.h"
+#include "passes/sharding/search/ShardingSearch.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tessera {
@@ -126,8 +127,11 @@ static std::string problemOfReductions(ModuleOp module) {
 
 namespace {
 struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
+  using ShardPassBase::ShardPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (int64_t devices = ShardSettings::of(module).devices; devices > 1) return search(devices);
     ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
     Sharding rules(module->getAttrOfType<DictionaryAttr>(attrs::shard));
@@ -149,6 +153,20 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
       assignment.record(function);
     }
     warnOfUndividedWork(module, mesh);
+  }
+
+  /// Finds the mesh, and what is divided along its axes.
+  void search(int64_t devices) {
+    ModuleOp module = getOperation();
+    FailureOr<Target> target = Target::read(module);
+    if (failed(target)) return signalPassFailure();
+    std::optional<ModuleSharding> found = findSharding(module, devices, {*target, CostModel(*target, threads), Machines::of(module)});
+    if (!found)
+      return refuse("no mesh of " + std::to_string(devices) + " devices divides the program: leave out --devices");
+    ProgramMesh::set(module, found->mesh);
+    for (StateOp state : stateTable(module))
+      state->setAttr(attrs::sharding, found->ofStates[state.getPath()].getAttribute(&getContext()));
+    for (auto &[function, table] : found->tables) table.record(function);
   }
 
   /// The user's words, not the compiler, are at fault.

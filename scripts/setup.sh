@@ -21,6 +21,8 @@ for_testing=(
   libgtest-dev libgmock-dev llvm-22-tools libclang-rt-22-dev
   # ranks: mpirun, and the library that programs open
   openmpi-bin libopenmpi3
+  # a solver of integer programs, which the one of the search for a sharding is compared with
+  coinor-libcbc-dev
   # rules about the tree
   clang-format-22 clang-tidy-22 python3 git ca-certificates
 )

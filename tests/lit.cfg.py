@@ -7,6 +7,7 @@ again (`--verify-roundtrip`), as text and as bytecode.
 import ctypes
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -44,6 +45,14 @@ def has_nvrtc():
     return False
 
 
+def can_make_hosts(script):
+    """Whether network namespaces can be hosts: only root makes them, and not in every container."""
+    if os.geteuid() != 0:
+        return False
+    command = [script, "1gbit", "1", "true"]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
 if shutil.which("chromium"):
     config.available_features.add("chromium")  # shows pages; `scripts/setup.sh chromium` installs it
 if has_nvrtc():
@@ -53,6 +62,10 @@ config.substitutions.append(("%source", config.tessera_source))
 config.substitutions.append(("%mpirun", "timeout -k 5 60 mpirun --allow-run-as-root --oversubscribe"))
 torchrun = os.path.join(config.tessera_source, "tests", "runtime", "ranks", "torchrun.sh")
 config.substitutions.append(("%torchrun", f"timeout -k 5 60 {torchrun}"))
+two_hosts = os.path.join(config.tessera_source, "tests", "runtime", "ranks", "two-hosts.sh")
+config.substitutions.append(("%two-hosts", f"timeout -k 5 120 {two_hosts}"))
+if can_make_hosts(two_hosts):
+    config.available_features.add("two-hosts")
 fake_cuda = os.path.join(config.tessera_build, "tests", "fake-cuda")
 config.substitutions.append(
     (

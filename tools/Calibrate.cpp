@@ -7,6 +7,8 @@
 //
 // With `--from`, the times are those of profiles, and the description that `--on` names is refined.
 //
+// Several ranks first measure the links between them (CalibratedLinks.h); then the first one goes on alone.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tools/Calibrate.h"
@@ -18,6 +20,10 @@
 #include "runtime/base/OutputPath.h"
 #include "runtime/machine/MachineLimits.h"
 #include "runtime/machine/MachineMemory.h"
+#include "runtime/ranks/Agreement.h"
+#include "runtime/ranks/RankShare.h"
+#include "runtime/ranks/World.h"
+#include "tools/CalibratedLinks.h"
 #include "tools/CalibrationModels.h"
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
@@ -236,7 +242,9 @@ std::string Measurement::execute(const std::string &program, ArrayRef<std::strin
   SmallVector<StringRef> words{program};
   words.append(arguments.begin(), arguments.end());
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(said), StringRef(said)};
-  int status = llvm::sys::ExecuteAndWait(program, words, std::nullopt, redirects, 0, 0, &problem);
+  std::vector<std::string> environment = runtime::environmentOfOneRank();
+  SmallVector<StringRef> variables(environment.begin(), environment.end());
+  int status = llvm::sys::ExecuteAndWait(program, words, ArrayRef<StringRef>(variables), redirects, 0, 0, &problem);
   if (status == 0) return "";
   if (!problem.empty()) return problem;
   auto text = llvm::MemoryBuffer::getFile(said);
@@ -326,7 +334,14 @@ static void warnOfIdleCores(int threads, const CpuFigures &cpu) {
              << " threads, take profiles of such programs\n";
 }
 
-static int calibrateFromProfiles(const CommandOptions &options) {
+/// Enters what several ranks measured of the links between them. Returns what is added to how it was calibrated.
+static std::string enterLinks(const std::optional<CalibratedLinks> &links, Target &target) {
+  if (!links) return "";
+  links->enter(target);
+  return ", " + links->ranks();
+}
+
+static int calibrateFromProfiles(const CommandOptions &options, const std::optional<CalibratedLinks> &links) {
   std::vector<TimedCall> calls;
   std::vector<std::string> programs;
   std::optional<int> threads;
@@ -353,11 +368,12 @@ static int calibrateFromProfiles(const CommandOptions &options) {
   bool isRefined = target->figures.source == "calibrated";
   std::string how = programs.size() == 1 ? "from a profile" : "from " + std::to_string(programs.size()) + " profiles";
   if (!isOnGpu) how += " of " + describeThreads(*threads);
+  how += enterLinks(links, *target);
   warnOfIdleCores(*threads, target->figures.cpu);
   return fitAndWrite(*target, std::max(1, *threads), calls, programs, isRefined ? 0.3 : 1.0, how, options);
 }
 
-static int calibrateMachine(const CommandOptions &options) {
+static int calibrateMachine(const CommandOptions &options, const std::optional<CalibratedLinks> &links) {
   FailureOr<Target> target = options.device ? FailureOr<Target>(options.device->target) : describeMachine(options);
   if (failed(target)) return ExitUsage;
   ScratchFolder folder;
@@ -381,7 +397,7 @@ static int calibrateMachine(const CommandOptions &options) {
         "seems slower than it is; calibrate again when it is quiet\n",
         100 * share);
   if (programs.empty()) return refuse("no program could be measured");
-  std::string how = describeThreads(options.codegen.threads);
+  std::string how = describeThreads(options.codegen.threads) + enterLinks(links, *target);
   return fitAndWrite(*target, options.codegen.threads, calls, programs, 1, how, options);
 }
 
@@ -405,7 +421,51 @@ static int checkOutput(const CommandOptions &options) {
   return error ? refuse("cannot write " + options.output + ": " + describeSystemError(error)) : ExitDone;
 }
 
+static int calibrate(const CommandOptions &options, const std::optional<CalibratedLinks> &links) {
+  return options.profiles.empty() ? calibrateMachine(options, links) : calibrateFromProfiles(options, links);
+}
+
+/// A collective. Each rank has its processors while links are measured, as in a program.
+static CalibratedLinks measureLinks(runtime::HostCommunicator &world) {
+  runtime::Processors all = runtime::allowedProcessors();
+  runtime::restrictTo(runtime::agreeOnShare(world, all, 0).processors);
+  CalibratedLinks links = calibrateLinks(world);
+  runtime::restrictTo(all);
+  return links;
+}
+
+/// As one of several ranks.
+static int calibrateOnRanks(const runtime::RankLaunch &launch, const CommandOptions &options) {
+  if (options.device && options.device->target.isGpu()) {
+    printError(
+        "ranks measure the links between processors; start one rank, with profiles of a program on several GPUs");
+    return ExitUsage;
+  }
+  std::unique_ptr<runtime::HostCommunicator> world = runtime::openWorld(launch);
+  int status = world->rank() == 0 ? checkOutput(options) : ExitDone;
+  world->broadcast("the output", &status, sizeof(status), 0);
+  std::optional<CalibratedLinks> links;
+  bool isFirst = world->rank() == 0;
+  try {
+    if (status == ExitDone) links = measureLinks(*world);
+  } catch (const runtime::RankError &error) {
+    if (isFirst) printError(error.what());
+    status = static_cast<int>(error.exitStatus());
+  }
+  world->finish(); // the others would wait in vain
+  if (status != ExitDone || !isFirst) return status;
+  results() << links->describe();
+  return calibrate(options, links);
+}
+
 int tessera::runCalibrate(const CommandOptions &options) {
+  try {
+    runtime::RankLaunch launch = runtime::findRankLaunch();
+    if (launch.size > 1) return calibrateOnRanks(launch, options);
+  } catch (const runtime::Error &error) {
+    printError(error.what());
+    return static_cast<int>(error.exitStatus());
+  }
   if (int status = checkOutput(options)) return status;
-  return options.profiles.empty() ? calibrateMachine(options) : calibrateFromProfiles(options);
+  return calibrate(options, std::nullopt);
 }

@@ -4,6 +4,7 @@
 #include "codegen/cpu/object/CpuTarget.h"
 #include "codegen/cuda/nvrtc/Nvrtc.h"
 #include "frontend/diagnostics/Diagnostics.h"
+#include "ir/program/Machines.h"
 #include "ir/program/ModuleText.h"
 #include "ir/program/Program.h"
 #include "ir/program/ProgramMesh.h"
@@ -105,9 +106,8 @@ static int checkOutputs(const CommandOptions &options, const Input &input) {
 
 /// Why `--on` does not go with the other options; empty if it does.
 static std::string findContradiction(const CommandOptions &options, bool maySeveral) {
-  const auto &[device, count, files] = *options.device;
-  if (count > 1 && !maySeveral)
-    return "--on=" + options.on + ": a program runs on one device so far; several are for `tessera plan`";
+  const Target &device = options.device->target;
+  if (options.device->count() > 1 && !maySeveral) return "--on=" + options.on + ": expected one device";
   if (device.isGpu() || options.march.empty() || device.figures.cpu.march.empty() ||
       options.march == device.figures.cpu.march)
     return "";
@@ -130,6 +130,29 @@ int tessera::applyDevice(CommandOptions &options, bool maySeveral) {
   return ExitDone;
 }
 
+/// Records the machines that `--on` says, if the program is for several ranks. Returns a problem, or an empty string.
+static std::string setMachines(ModuleOp module, const CommandOptions &options) {
+  ProgramMesh mesh = ProgramMesh::of(module);
+  std::optional<Machines> given = options.device ? options.device->machines : std::nullopt;
+  std::string ranks = "the mesh is for " + std::to_string(mesh.ranks()) + (mesh.ranks() == 1 ? " rank" : " ranks");
+  if (mesh.getAxes().empty()) {
+    if (!given || given->allDevices() == 1 || options.plansDevices) return "";
+    return "--on=" + options.on +
+           ": a program for one rank runs on one device; divide it among the devices, as in --mesh data=" +
+           std::to_string(given->allDevices());
+  }
+  if (given) {
+    if (given->allDevices() != mesh.ranks())
+      return "--on=" + options.on + " has " + std::to_string(given->allDevices()) +
+             (given->allDevices() == 1 ? " device" : " devices") + ", and " + ranks;
+    given->record(module);
+  } else if (std::optional<Machines> recorded = Machines::of(module);
+             recorded && recorded->allDevices() != mesh.ranks()) {
+    return "the module is for " + recorded->text() + ", and " + ranks + "; say the devices with --on";
+  }
+  return "";
+}
+
 /// Enters the target that the options name. Prints errors, and returns an exit status.
 static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   if (!options.gemmEpilogues.empty()) setEpilogues(module, options.gemmEpilogues);
@@ -143,6 +166,7 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   if (problem.empty()) problem = setMemory(module, options.memory, Target::of(module), options.device.has_value());
   if (!problem.empty()) return refuse(options.input.path + ": " + problem);
   problem = setMesh(module, options.mesh);
+  if (problem.empty()) problem = setMachines(module, options);
   return problem.empty() ? ExitDone : usage(options.input.path + ": " + problem);
 }
 
@@ -168,7 +192,7 @@ static PlannedDevice plannedDevice(ModuleOp module, const CommandOptions &option
     runtime::AvailableMemory available = runtime::availableMemory();
     return {"what " + available.limit + " has left", 1, available.bytes};
   }
-  return {target.name().str(), options.device ? options.device->count : 1, target.figures.memoryBytes};
+  return {target.name().str(), options.device ? options.device->count() : 1, target.figures.memoryBytes};
 }
 
 /// Of an hour of the device: what `--price` says, or its description.

@@ -33,6 +33,7 @@ struct CommandOptions {
   std::string failAbove; ///< of `diff`: the limit, such as `2%`; empty: none
   bool timing = false;
   bool verbose = false;
+  bool plansDevices = false;   ///< `plan`: `on` may name more devices than a program without a mesh runs on
   bool json = false;           ///< of `plan` and `diff`
   bool listsValues = false;    ///< of `plan`: what layers save and recompute
   std::optional<double> price; ///< of `plan`: US dollars for an hour of the device

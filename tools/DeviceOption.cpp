@@ -10,9 +10,6 @@
 using namespace tessera;
 using llvm::StringRef;
 
-/// More devices are a slip of the keyboard.
-static constexpr int64_t mostDevices = 1 << 20;
-
 static llvm::SmallVector<StringRef> presetList() {
   return llvm::map_to_vector(Target::presets(), [](const Target &preset) { return preset.device; });
 }
@@ -36,15 +33,31 @@ static int readFile(const std::string &path, DeviceOption &option, std::string &
   return ExitDone;
 }
 
-/// The digits of `8x` before a name; empty if there are none.
-static StringRef countOf(StringRef text) {
-  StringRef digits = text.take_while(llvm::isDigit);
-  return text.drop_front(digits.size()).starts_with("x") ? digits : "";
+/// Takes `8x` before a name. Returns the digits; empty if there are none.
+static StringRef takeCount(StringRef &text) {
+  StringRef digits = text.take_while(llvm::isDigit), rest = text.drop_front(digits.size());
+  if (digits.empty() || !rest.consume_front("x")) return "";
+  text = rest;
+  return digits;
+}
+
+/// The machines and devices of `8x` or `2x8x` before a name, which is left; false if there are too few or too many.
+static bool takeMachines(StringRef &text, std::optional<Machines> &machines) {
+  StringRef first = takeCount(text), second = takeCount(text);
+  if (first.empty()) return true;
+  Machines taken;
+  bool isWrong = !second.empty() && first.getAsInteger(10, taken.count);
+  isWrong |= (second.empty() ? first : second).getAsInteger(10, taken.devices);
+  if (isWrong || taken.count < 1 || taken.devices < 1 || taken.count > mostMachines || taken.devices > mostMachines ||
+      taken.allDevices() > mostMachines)
+    return false;
+  machines = taken;
+  return true;
 }
 
 int tessera::parseDeviceOption(StringRef text, DeviceOption &option, std::string &problem) {
-  StringRef digits = countOf(text), name = digits.empty() ? text : text.drop_front(digits.size() + 1);
-  if (!digits.empty() && (digits.getAsInteger(10, option.count) || option.count < 1 || option.count > mostDevices))
+  StringRef name = text;
+  if (!takeMachines(name, option.machines))
     return problem = ("expected from 1 to 1048576 devices, got `" + text + "`").str(), ExitUsage;
   if (isDevicePath(name)) return readFile(name.str(), option, problem);
   if (std::optional<Target> preset = Target::named(name)) {

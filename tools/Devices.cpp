@@ -45,7 +45,7 @@ int tessera::runDevices(const CommandOptions &options) {
     messages() << "error: " << problem << "\n";
     return status;
   }
-  if (device.count > 1) {
+  if (device.count() > 1) {
     messages() << "error: expected one device, got " << options.on << "\n";
     return ExitUsage;
   }

@@ -19,6 +19,7 @@ static bool readRow(const llvm::json::Object &row, double step, unsigned number,
   if (!work || work->kind() == llvm::json::Value::Null || *seconds <= 0 || *calls < 1) return true;
   std::optional<CallWork> read = CallWork::read(*work);
   if (!read) return false;
+  if (read->kind == CallKind::Exchange && read->exchange.received == 0) return true; // takes no time
   profile.calls.push_back({std::move(*read), *seconds / double(*calls), *seconds / step, number});
   return true;
 }

@@ -105,6 +105,7 @@ std::string tessera::setMesh(ModuleOp module, const MeshOptions &options) {
     if (std::string problem = addShards(options.shards, settings); !problem.empty()) return problem;
     addBatch(module, settings);
   }
+  settings.devices = options.devices > 0 ? options.devices : recorded.devices;
   settings.leaves = options.leaves > 0 ? options.leaves : recorded.leaves;
   settings.addsInLibrary = options.reductions.empty() ? recorded.addsInLibrary : options.reductions == "library";
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);

@@ -56,6 +56,11 @@ int64_t PlannedRanks::bytesAlong(const std::string &axis) const {
   return bytes;
 }
 
+bool PlannedRanks::crossesMachines(const std::string &axis) const {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const Row &row) { return row.first->along == axis && row.first->crossesMachines(); });
+}
+
 std::vector<PlannedRanks::StateKind> PlannedRanks::stateKinds() const {
   std::vector<StateKind> kinds;
   for (const StateEntry &entry : manifest.state) {
@@ -79,6 +84,14 @@ std::string PlannedRanks::whose() const {
   return ranks.mesh.empty() ? "" : fmt::format("; of one of {} rank{}", ranks.count(), ranks.count() == 1 ? "" : "s");
 }
 
+/// " on 2 machines with 4 devices each".
+static std::string describeMachines(const std::optional<MachinesSpec> &machines) {
+  if (!machines) return "";
+  auto [count, devices] = *machines;
+  return fmt::format(" on {} machine{} with {} device{}{}", count, count == 1 ? "" : "s", devices,
+                     devices == 1 ? "" : "s", count == 1 ? "" : " each");
+}
+
 std::string PlannedRanks::describeAxes() const {
   std::string mesh, text;
   for (const MeshAxisSpec &axis : ranks.mesh) {
@@ -87,11 +100,11 @@ std::string PlannedRanks::describeAxes() const {
     for (ExchangeSpec::Kind kind : ExchangeSpec::kinds)
       if (int64_t calls = callsAlong(axis.name, kind); calls > 0 || kind != ExchangeSpec::Kind::ReduceScatter)
         counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", calls, ExchangeSpec::nameOf(kind));
-    text +=
-        fmt::format("  {:<28} {:>12}  {}\n", "received along " + axis.name, formatBytes(bytesAlong(axis.name)), counts);
+    text += fmt::format("  {:<28} {:>12}  {}{}\n", "received along " + axis.name, formatBytes(bytesAlong(axis.name)),
+                        counts, crossesMachines(axis.name) ? ", between machines" : "");
   }
-  return fmt::format("ranks       mesh {}: {} rank{}; memory is that of one rank, exchanges are those of a step\n{}",
-                     mesh, ranks.count(), ranks.count() == 1 ? "" : "s", text);
+  return fmt::format("ranks       mesh {}: {} rank{}{}; memory is that of one rank, exchanges are those of a step\n{}",
+                     mesh, ranks.count(), ranks.count() == 1 ? "" : "s", describeMachines(ranks.machines), text);
 }
 
 std::string PlannedRanks::describeState() const {
@@ -163,7 +176,10 @@ Json PlannedRanks::asJson() const {
   if (ranks.mesh.empty()) return nullptr;
   Json mesh = Json::array(), exchanges = Json::array();
   for (const MeshAxisSpec &axis : ranks.mesh) {
-    Json entry{{"name", axis.name}, {"size", axis.size}, {"received", bytesAlong(axis.name)}};
+    Json entry{{"name", axis.name},
+               {"size", axis.size},
+               {"received", bytesAlong(axis.name)},
+               {"crosses_machines", crossesMachines(axis.name)}};
     for (ExchangeSpec::Kind kind : ExchangeSpec::kinds) entry[ExchangeSpec::nameOf(kind)] = callsAlong(axis.name, kind);
     mesh.push_back(std::move(entry));
   }
@@ -176,7 +192,10 @@ Json PlannedRanks::asJson() const {
                          {"received", row.bytes},
                          {"seconds", row.seconds ? Json(*row.seconds) : Json(nullptr)}});
   std::optional<double> seconds = exchangeSeconds();
+  Json machines = nullptr;
+  if (ranks.machines) machines = {{"count", ranks.machines->count}, {"devices", ranks.machines->devices}};
   return {{"count", ranks.count()},
+          {"machines", std::move(machines)},
           {"mesh", std::move(mesh)},
           {"state", stateAsJson()},
           {"exchanges", std::move(exchanges)},

@@ -22,8 +22,6 @@ public:
 
   /// Predicted seconds of all exchanges of a step; none if there are none, or if the time of one of them is not known.
   std::optional<double> exchangeSeconds() const;
-  /// Whether a step has exchanges whose time is not known.
-  bool lacksTimes() const { return !rows.empty() && !exchangeSeconds(); }
 
 private:
   /// Exchanges of one value, kind and mesh axis in a step.
@@ -52,6 +50,8 @@ private:
   /// Calls in a step of exchanges of a kind along a mesh axis.
   int64_t callsAlong(const std::string &axis, runtime::ExchangeSpec::Kind kind) const;
   int64_t bytesAlong(const std::string &axis) const;
+  /// Whether exchanges of a step along a mesh axis go from one machine to another.
+  bool crossesMachines(const std::string &axis) const;
 
   const runtime::Manifest &manifest;
   const runtime::RanksSpec &ranks;

@@ -133,6 +133,14 @@ std::string PlannedTime::describeParts() const {
   return text;
 }
 
+/// "; assumed: link_bandwidth.network": figures that the description lacks, by their keys.
+static std::string describeAssumed(const PredictedEntry &entry) {
+  std::string text;
+  for (const std::string &linkClass : entry.assumedLinks)
+    text += fmt::format("{}link_bandwidth.{}", text.empty() ? "; assumed: " : ", ", linkClass);
+  return text;
+}
+
 std::string PlannedTime::describe() const {
   const PredictedEntry *entry = step();
   if (!entry) return "";
@@ -143,10 +151,10 @@ std::string PlannedTime::describe() const {
         "machine, for --on=./MACHINE.device\n",
         formatSeconds(entry->least), formatSeconds(entry->most));
   bool isOfOne = options.devices > 1 && ranks.whose().empty();
-  std::string text = fmt::format("time        {} a step, {} to {} are likely ({}){}{}\n", formatSeconds(entry->seconds),
+  std::string text = fmt::format("time        {} a step, {} to {} are likely ({}{}){}\n", formatSeconds(entry->seconds),
                                  formatSeconds(entry->least), formatSeconds(entry->most),
                                  source == "calibrated" ? "the device is calibrated" : "from the device's data sheet",
-                                 ranks.lacksTimes() ? ", not counting exchanges" : "", isOfOne ? onOneDevice : "");
+                                 describeAssumed(*entry), isOfOne ? onOneDevice : "");
   std::string speed;
   if (auto units = unitsPerStep())
     speed = fmt::format("{} {}/s", formatCount(units->second / entry->seconds), units->first);
@@ -169,6 +177,7 @@ Json PlannedTime::asJson() const {
                {"seconds", entry->seconds},
                {"least", entry->least},
                {"most", entry->most},
+               {"assumed_links", entry->assumedLinks},
                {"passes", entry->passes}};
   Json repeats = Json::array();
   for (const PredictedRepeat &repeat : entry->repeats)

@@ -3,7 +3,7 @@
 #include "tools/PredictBatch.h"
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
-#include "ir/program/ProgramMesh.h"
+#include "ir/program/ShardSettings.h"
 #include "passes/Pipeline.h"
 #include "passes/memory/BatchSearch.h"
 #include "passes/memory/BufferList.h"
@@ -35,8 +35,8 @@ static std::optional<int64_t> planPredict(MLIRContext &context, const CommandOpt
   ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
   PipelineOptions first;
   first.compileTo = "localize";
-  if (!ProgramMesh::of(*input.module).getAxes().empty() && failed(runPipeline(*input.module, first)))
-    return std::nullopt;
+  const ShardSettings ranks = ShardSettings::of(*input.module); // the step decides what is found for --devices
+  if ((!ranks.mesh.empty() || ranks.devices > 1) && failed(runPipeline(*input.module, first))) return std::nullopt;
   for (func::FuncOp function : entryFunctions(*input.module))
     if (function.getName() != "predict") function.erase();
   MemorySettings().record(*input.module); // it recomputes nothing

@@ -3,6 +3,7 @@
 #include "frontend/Frontend.h"
 #include "frontend/diagnostics/Diagnostics.h"
 #include "tools/Calibrate.h"
+#include "tools/CalibratedLinks.h"
 #include "tools/Commands.h"
 #include "tools/FatalErrors.h"
 #include "tools/Messages.h"
@@ -57,6 +58,10 @@ static void addMemoryOptions(CLI::App *command, MemoryOptions &options) {
 
 static void addMeshOptions(CLI::App *command, MeshOptions &options) {
   command
+      ->add_option("--devices", options.devices,
+                   "divide the program among so many ranks, along the mesh and the axes that take the least time")
+      ->check(CLI::Range(1, 65536));
+  command
       ->add_option("--mesh", options.mesh,
                    "divide the program among ranks, which form a mesh with named axes, such as data=2,tensor=4; the "
                    "last axis is the one of adjacent ranks")
@@ -90,9 +95,11 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
       "--target", options.target,
       "cpu (default), cuda, or cuda:ARCH,... for GPU architectures such as sm_90a (compute_90 for PTX)");
   command
-      ->add_option("--on", options.on,
-                   "the device to compile for: " + presetNames() +
-                       ", or a file that describes it; `plan` takes 8xNAME for several")
+      ->add_option(
+          "--on", options.on,
+          "the device to compile for: " + presetNames() +
+              ", or a file that describes it; 8xNAME: a machine with 8 of them, 2x8xNAME: two such machines, for the "
+              "ranks of --mesh")
       ->check(checkNotEmpty);
   command->add_option("--march", options.march,
                       "processor to generate code for, by LLVM's name (default: that of this machine)");
@@ -162,6 +169,8 @@ static std::string findWrongCommand(const CLI::App &app, llvm::StringRef word) {
 
 /// Runs the command; returns its exit status.
 static int run(int argc, char **argv) {
+  llvm::StringRef word = argc > 1 ? argv[1] : "";
+  if (word == "calibrate") useAllProcessors(); // options have the number of processors
   CLI::App app{"Tessera: a compiler for training.\n"};
   app.name("tessera");
   app.require_subcommand(1);
@@ -241,7 +250,6 @@ static int run(int argc, char **argv) {
   CLI::App *explain = app.add_subcommand("explain", "explain an error code");
   explain->add_option("CODE", options.code, "for example E0210")->required();
 
-  llvm::StringRef word = argc > 1 ? argv[1] : "";
   if (std::string problem = findWrongCommand(app, word); !problem.empty()) {
     messages() << "error: " << problem << "\n";
     return ExitUsage;
@@ -262,7 +270,9 @@ static int run(int argc, char **argv) {
   options.programArguments = train->remaining();
   if (*train && options.input.audits) options.programArguments.push_back("--audit-precision");
   if (*devices) return runDevices(options);
-  if (int status = applyDevice(options, /*maySeveral=*/bool(*plan))) return status + (*train ? ExitTrainShift : 0);
+  options.plansDevices = bool(*plan);
+  bool maySeveral = *plan || *compile || *train;
+  if (int status = applyDevice(options, maySeveral)) return status + (*train ? ExitTrainShift : 0);
   if (*calibrate) return runCalibrate(options);
   if (*compile) return runCompile(options);
   if (*train) return runTrain(options);

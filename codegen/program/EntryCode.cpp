@@ -30,7 +30,8 @@ class EntryEmitter {
 public:
   EntryEmitter(func::FuncOp function, ModuleOp code, Backend &backend, ProgramTables &tables)
       : function(function), names(function), backend(backend), kernels(tables.kernels), gemms(tables.gemms),
-        exchanges(tables.exchanges), code(code, function.getName()) {
+        exchanges(tables.exchanges), links(RankLinks::of(function->getParentOfType<ModuleOp>())),
+        code(code, function.getName()) {
     calls.entry = function.getName().str();
   }
 
@@ -89,6 +90,7 @@ private:
   KernelTable &kernels;
   GemmTable &gemms;
   ExchangeTable &exchanges;
+  RankLinks links;
   EntryFunctionBuilder code;
   CallSequence calls;
   DenseMap<Value, PlaceAttr> places;
@@ -286,7 +288,7 @@ LogicalResult EntryEmitter::emitStart(StartOp op) {
   uint32_t number = exchanges.add(op, names.nameOf(op.getX()), names.lineOf(op.getResult()), siteOf({op}));
   ProgramCall call;
   call.kind = CallKind::Exchange, call.number = number, call.first = op, call.pass = stepPass(op);
-  call.received = bytesReceived(op);
+  call.exchange = links.workOf(op);
   call.accesses = {accessTo(op.getX(), tensorType(op.getX()).getNumBytes(), false),
                    accessTo(op.getResult(), op.getType().getNumBytes(), true)};
   calls.steps.emplace_back(std::move(call));

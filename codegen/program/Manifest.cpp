@@ -8,6 +8,7 @@
 #include "codegen/program/CallTraceWriter.h"
 #include "codegen/program/MemoryPlanWriter.h"
 #include "ir/dialect/GraphBuilder.h"
+#include "ir/program/Machines.h"
 #include "ir/program/Program.h"
 #include "ir/program/ProgramMesh.h"
 #include "ir/program/Target.h"
@@ -115,6 +116,11 @@ void ManifestWriter::writeTarget() {
     Target target = Target::of(module);
     writeAttr(target.recorded(module.getContext()));
     json.attributeEnd();
+    if (std::optional<Machines> machines = Machines::of(module))
+      json.attributeObject("machines", [&] {
+        json.attribute("count", machines->count);
+        json.attribute("devices", machines->devices);
+      });
     if (isCuda && target.figures.gpu.contextBytes) json.attribute("context", *target.figures.gpu.contextBytes);
     if (isCuda)
       json.attributeArray("architectures", [&] {
@@ -261,8 +267,7 @@ void ManifestWriter::writeExchange(const ExchangeTable::Entry &entry, uint32_t n
     json.attribute("along", entry.along);
     json.attribute("bytes", entry.bytes);
     writeCalls(entry.calls);
-    const CallCost *cost = summary.costs->meanOf(CallKind::Exchange, number);
-    if (cost && summary.costs->getModel().knowsLinks()) json.attribute("seconds", sixDigits(cost->seconds));
+    writeCost(CallKind::Exchange, number);
   });
 }
 
@@ -438,8 +443,12 @@ void ManifestWriter::writePredicted() {
       for (const auto &[name, entry] : summary.costs->getEntries())
         json.attributeObject(name, [&] {
           json.attribute("seconds", sixDigits(entry.seconds));
-          json.attribute("least", sixDigits(model.leastOf(entry.seconds, entry.calls)));
-          json.attribute("most", sixDigits(model.mostOf(entry.seconds)));
+          json.attribute("least", sixDigits(model.leastOf(entry.seconds, entry.calls, entry.assumedSeconds)));
+          json.attribute("most", sixDigits(model.mostOf(entry.seconds, entry.assumedSeconds)));
+          if (!entry.assumedLinks.empty())
+            json.attributeArray("assumed_links", [&] {
+              for (const std::string &linkClass : entry.assumedLinks) json.value(linkClass);
+            });
           writePredictedParts(name == "step", entry);
         });
     });

@@ -20,6 +20,8 @@ inline constexpr llvm::StringLiteral phase = "tsr.phase"; ///< the last phase th
 inline constexpr llvm::StringLiteral target = "tsr.target";
 inline constexpr llvm::StringLiteral device = "tsr.device";
 inline constexpr llvm::StringLiteral prefer = "tsr.prefer"; ///< "memory": a GPU program spends none for speed
+/// The machines that its ranks run on: dictionary {count, devices}; absent: one (ir/program/Machines.h).
+inline constexpr llvm::StringLiteral machines = "tsr.machines";
 /// "bias": on a GPU contractions add biases, and have no other epilogues; absent: all that the library has.
 inline constexpr llvm::StringLiteral epilogues = "tsr.epilogues";
 inline constexpr llvm::StringLiteral data = "tsr.data"; ///< data sources: array of dictionaries, as in the manifest
@@ -33,6 +35,7 @@ inline constexpr llvm::StringLiteral zero = "tsr.zero";                ///< the 
 /// The number of leaves that the batch of `step` is cut into, whose gradients add in a binary tree; absent: none.
 inline constexpr llvm::StringLiteral leaves = "tsr.leaves";
 /// "library": the library that moves bytes between GPUs also adds, in an order of its own; absent: generated code does.
+inline constexpr llvm::StringLiteral devices = "tsr.devices";
 inline constexpr llvm::StringLiteral reductions = "tsr.reductions";
 // What the user says about memory (ir/program/MemorySettings.h), and what the phase `rematerialize` found.
 inline constexpr llvm::StringLiteral memory = "tsr.memory";       ///< dictionary {budget, arena}, in bytes

@@ -140,11 +140,15 @@ ArrayRef<DeviceField> tessera::deviceFields() {
       {"function.", cpu, seconds, AT(figures.cpu.functions), "an element whose operands are in cache, one thread", 0,
        mostTime, &opForm},
 
-      // Between devices, by the class of the link.
+      // Between devices, by the class of the link, or by class and collective.
       {"link_bandwidth.", both, bandwidth, AT(figures.linkBandwidths), "of a link, in one direction", leastRate,
        mostRate, &nameForm},
       {"link_latency.", both, seconds, AT(figures.linkLatencies), "of a small message over a link", 0, mostTime,
        &nameForm},
+      {"link_devices.", both, none, AT(figures.linkDevices), "of a machine, that share one link", 1, largest,
+       &nameForm},
+      {"exchange_start", gpu, seconds, AT(figures.gpu.exchangeStart), "of an exchange, beside what its links take", 0,
+       mostTime},
 
       // What the phases decide by.
       {"gelu_epilogues", gpu, none, AT(library.hasGeluEpilogues), "contractions apply GELU and its gradient"},

@@ -30,7 +30,7 @@ struct GpuFigures {
   std::string architecture; ///< sm_90a; empty: not known
   std::optional<int64_t> contextBytes, sharedBytes, registers;
   std::optional<double> clock, cacheBandwidth, hostBandwidth;
-  std::optional<double> launch, graphLaunch, shortestKernel;
+  std::optional<double> launch, graphLaunch, shortestKernel, exchangeStart;
 };
 
 /// Of the processors of a machine.
@@ -52,8 +52,8 @@ struct DeviceFigures {
   std::optional<double> copyBandwidth;
   MultiplyRates rates; ///< at their peak, with the whole device
   std::optional<double> sustainedPercent;
-  FigureMap gemm; ///< constants of the model of contractions
-  FigureMap linkBandwidths, linkLatencies;
+  FigureMap gemm;                                       ///< constants of the model of contractions
+  FigureMap linkBandwidths, linkLatencies, linkDevices; ///< by class (passes/cost/RankLinks.h)
   GpuFigures gpu;
   CpuFigures cpu;
 };

@@ -28,6 +28,7 @@ ShardSettings ShardSettings::of(ModuleOp module) {
   if (auto zero = module->getAttrOfType<IntegerAttr>(attrs::zero))
     settings.zero = static_cast<ZeroLevel>(std::clamp<int64_t>(zero.getInt(), 0, 3));
   if (auto leaves = module->getAttrOfType<IntegerAttr>(attrs::leaves)) settings.leaves = leaves.getInt();
+  if (auto devices = module->getAttrOfType<IntegerAttr>(attrs::devices)) settings.devices = devices.getInt();
   if (auto reductions = module->getAttrOfType<StringAttr>(attrs::reductions))
     settings.addsInLibrary = reductions.getValue() == libraryReductions;
   return settings;
@@ -52,5 +53,6 @@ void ShardSettings::record(ModuleOp module) const {
   set(attrs::shardStates, ofStates.empty() ? Attribute() : b.getArrayAttr(ofStates));
   set(attrs::zero, zero == ZeroLevel::None ? Attribute() : b.getI64IntegerAttr(static_cast<int64_t>(zero)));
   set(attrs::leaves, leaves == 0 ? Attribute() : b.getI64IntegerAttr(leaves));
+  set(attrs::devices, devices == 0 ? Attribute() : b.getI64IntegerAttr(devices));
   set(attrs::reductions, addsInLibrary ? b.getStringAttr(libraryReductions) : Attribute());
 }

@@ -7,6 +7,7 @@
 //   tsr.shard_states = [{path = "wte", axis = "vocab", along = "tensor"}]   the same for states, by patterns of paths
 //   tsr.zero = 1                                   what more the ranks divide that the batch is divided among
 //   tsr.leaves = 8                                 what the batch is cut into, on one rank too
+//   tsr.devices = 8                                the ranks among which the compiler finds out what to divide
 //   tsr.reductions = "library"                     what adds the values of several ranks
 //
 // The phase `shard` reads them.
@@ -49,6 +50,7 @@ struct ShardSettings {
   ZeroLevel zero = ZeroLevel::None;
   int64_t leaves = 0;         ///< a power of two; 0: none
   bool addsInLibrary = false; ///< sums over ranks, on GPUs
+  int64_t devices = 0;        ///< ranks for which a mesh is searched; 0: the mesh is as it is said
 
   bool operator==(const ShardSettings &) const = default;
 

@@ -1,6 +1,7 @@
 //===- VerifyProgram.cpp - what every phase relies on ---------------------===//
 
 #include "ir/program/VerifyProgram.h"
+#include "ir/program/Machines.h"
 #include "ir/program/Program.h"
 #include "ir/program/ShardSettings.h"
 #include "llvm/ADT/StringSet.h"
@@ -93,6 +94,7 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::settings, is<DictionaryAttr>, "a dictionary"},
     {attrs::epilogues, is<StringAttr>, "a string"},
     {attrs::mesh, isMesh, "a list of axes with different names, of at most 2^20 ranks,"},
+    {attrs::machines, Machines::isRecorded, "a dictionary of `count` and `devices`, from 1 to 2^20"},
     {attrs::shard, isDictionaryOfNames, "a dictionary of names"},
     {attrs::shardStates, isListOfDictionariesOfNames, "a list of dictionaries of names"},
     {attrs::zero, isZeroLevel, "1, 2 or 3"},

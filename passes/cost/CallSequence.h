@@ -11,6 +11,7 @@
 
 #include "ir/dialect/Attributes.h"
 #include "passes/cost/KernelWork.h"
+#include "passes/cost/RankLinks.h"
 #include <variant>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct ProgramCall {
   StepPass pass = StepPass::Forward;
   KernelWork work;
   std::vector<CallAccess> accesses;
-  int64_t received = 0; ///< bytes of an exchange, from other ranks
+  ExchangeWork exchange = {}; ///< of an exchange
 };
 
 /// A repeat begins. Its steps are those up to its `LoopEnd`.

@@ -15,6 +15,23 @@ StringRef tessera::stringify(CallKind kind) {
   llvm_unreachable("no such kind");
 }
 
+static void writeLoad(StringRef key, const LinkLoad &load, llvm::json::OStream &json) {
+  if (!load.isUsed()) return;
+  json.attributeObject(key, [&] {
+    json.attribute("bytes", std::llround(load.bytes));
+    json.attribute("rounds", load.rounds);
+  });
+}
+
+static constexpr StringLiteral insideKey = "inside", networkKey = "network";
+
+static void writeExchange(const ExchangeWork &work, llvm::json::OStream &json) {
+  json.attribute("exchange", stringifyExchangeKind(work.kind));
+  json.attribute("received", work.received);
+  writeLoad(insideKey, work.inside, json);
+  writeLoad(networkKey, work.network, json);
+}
+
 void CallWork::write(llvm::json::OStream &json) const {
   json.object([&] {
     json.attribute("kind", stringify(kind));
@@ -35,7 +52,7 @@ void CallWork::write(llvm::json::OStream &json) const {
     json.attributeArray("traffic", [&] {
       for (double bytes : traffic) json.value(std::llround(bytes));
     });
-    if (kind == CallKind::Exchange) json.attribute("received", received);
+    if (kind == CallKind::Exchange) writeExchange(exchange, json);
   });
 }
 
@@ -60,6 +77,26 @@ static bool readGemms(const llvm::json::Array &array, CallWork &work) {
   return true;
 }
 
+/// Of a link that an exchange uses; a load without a key is 0.
+static bool readLoad(const llvm::json::Object &object, StringRef key, LinkLoad &load) {
+  const llvm::json::Value *value = object.get(key);
+  if (!value) return true;
+  const llvm::json::Object *own = value->getAsObject();
+  auto bytes = own ? own->getNumber("bytes") : std::nullopt;
+  auto rounds = own ? own->getInteger("rounds") : std::nullopt;
+  if (!bytes || !rounds || *bytes < 0 || *bytes > most || *rounds < 0) return false;
+  load = {*bytes, *rounds};
+  return true;
+}
+
+static bool readExchange(const llvm::json::Object &object, ExchangeWork &work) {
+  auto kind = symbolizeExchangeKind(object.getString("exchange").value_or(""));
+  auto received = object.getInteger("received");
+  if (!kind || !received || *received < 0) return false;
+  work.kind = *kind, work.received = *received;
+  return readLoad(object, insideKey, work.inside) && readLoad(object, networkKey, work.network);
+}
+
 std::optional<CallWork> CallWork::read(const llvm::json::Value &json) {
   const llvm::json::Object *object = json.getAsObject();
   if (!object) return std::nullopt;
@@ -82,9 +119,6 @@ std::optional<CallWork> CallWork::read(const llvm::json::Value &json) {
     if (!bytes || *bytes < 0 || *bytes > most) return std::nullopt;
     work.traffic.push_back(*bytes);
   }
-  if (work.kind != CallKind::Exchange) return work;
-  std::optional<int64_t> received = object->getInteger("received");
-  if (!received || *received < 0) return std::nullopt;
-  work.received = *received;
+  if (work.kind == CallKind::Exchange && !readExchange(*object, work.exchange)) return std::nullopt;
   return work;
 }

@@ -20,10 +20,10 @@ struct CallWork {
   llvm::SmallVector<MultiplyWork, 0> gemms;
   /// Bytes that are read and written, by the smallest cache that holds them; the last of them no cache holds.
   llvm::SmallVector<double, 4> traffic;
-  int64_t received = 0; ///< bytes of an exchange, from other ranks
+  ExchangeWork exchange = {}; ///< of an exchange
 
   static CallWork of(const ProgramCall &call) {
-    return {call.kind, call.isAlone, call.work.ops, call.work.gemms, {}, call.received};
+    return {call.kind, call.isAlone, call.work.ops, call.work.gemms, {}, call.exchange};
   }
   /// What `write` wrote; none if it is not of that form.
   static std::optional<CallWork> read(const llvm::json::Value &json);

@@ -24,17 +24,14 @@ StringRef tessera::stringify(CostSource source) {
   llvm_unreachable("no such source");
 }
 
-CostModel::CostModel(const Target &target, int threads) : isGpu(target.isGpu()), threads(threads) {
+CostModel::CostModel(const Target &target, int threads)
+    : isGpu(target.isGpu()), threads(threads), inside(insideClass(target)) {
   for (const auto &[key, value] : knownFields(target)) {
     if (const auto *whole = std::get_if<int64_t>(&value)) figures[key] = static_cast<double>(*whole);
     if (const auto *real = std::get_if<double>(&value)) figures[key] = *real;
   }
   if (target.figures.source == "calibrated") source = CostSource::Calibrated;
   if (target.figures.source == "data sheet") source = CostSource::DataSheet;
-  if (source == CostSource::Assumed) link = isGpu ? "pcie" : "memory";
-  double fastest = 0;
-  for (const auto &[name, bandwidth] : target.figures.linkBandwidths)
-    if (bandwidth > fastest) fastest = bandwidth, link = name;
 }
 
 /// What a run does between two steps, in seconds: it took 8 microseconds, with one loss and rows of two elements.
@@ -44,16 +41,22 @@ static constexpr double resolution = 1e-7;
 /// No range begins below this part of the predicted time.
 static constexpr double leastPart = 0.1;
 
-double CostModel::leastOf(double seconds, double calls) const {
-  return std::max(seconds / uncertainty() - calls * resolution, leastPart * seconds);
+/// By which figures that are assumed may be wrong.
+static constexpr double assumedUncertainty = 3;
+
+double CostModel::leastOf(double seconds, double calls, double assumed) const {
+  double least = (seconds - assumed) / uncertainty() + assumed / assumedUncertainty;
+  return std::max(least - calls * resolution, leastPart * seconds);
 }
 
-double CostModel::mostOf(double seconds) const { return seconds * uncertainty() + betweenSteps; }
+double CostModel::mostOf(double seconds, double assumed) const {
+  return (seconds - assumed) * uncertainty() + assumed * assumedUncertainty + betweenSteps;
+}
 
 double CostModel::uncertainty() const {
   switch (source) {
   case CostSource::Assumed:
-    return 3;
+    return assumedUncertainty;
   case CostSource::DataSheet:
     return 1.6;
   case CostSource::Calibrated:
@@ -80,6 +83,20 @@ std::set<std::string> CostModel::figuresOf(const CallWork &work) const {
   return keys;
 }
 
+/// What ranks reach through the memory of a machine, or GPUs without a link of their own; between machines 10 Gb/s, or
+/// 100 Gb/s for a GPU.
+static double bandwidthOf(StringRef linkClass, bool isGpu) {
+  bool isNetwork = linkClass == networkClass;
+  return isGpu ? (isNetwork ? 12.5e9 : 25e9) : (isNetwork ? 1.25e9 : 5e9);
+}
+
+/// Of a message. For GPUs those that NCCL assumes for its rings (`hwLat` of protocol LL, src/graph/tuning.cc).
+static double latencyOf(StringRef linkClass, bool isGpu) {
+  if (linkClass == networkClass) return isGpu ? 2.7e-6 : 30e-6;
+  if (!isGpu) return 5e-6;
+  return linkClass == "nvlink" ? 0.6e-6 : 1e-6;
+}
+
 /// What a processor or a GPU of these years has. Rates of a CPU are those of a core with 256-bit vectors at 3 GHz.
 double CostModel::defaultOf(StringRef key) const {
   struct Default {
@@ -90,7 +107,7 @@ double CostModel::defaultOf(StringRef key) const {
       {"l2_cache", 1 << 20, 0},      {"l3_cache", 32 << 20, 0},          {"l2_bandwidth", 150e9, 0},
       {"thread_f32_rate", 100e9, 0}, {"thread_copy_bandwidth", 12e9, 0}, {"copy_bandwidth", 25e9, 1e12},
       {"graph_launch", 0, 1.2e-6},   {"shortest_kernel", 0, 2e-6},       {"sustained", 100, 75},
-      {"cache_bytes", 0, 40 << 20},  {"multiprocessors", 0, 100},
+      {"cache_bytes", 0, 40 << 20},  {"multiprocessors", 0, 100},        {"exchange_start", 0, 6.6e-6}, // NCCL: baseLat
   };
   for (const Default &entry : defaults)
     if (entry.key == key) return isGpu ? entry.onGpu : entry.onCpu;
@@ -108,9 +125,8 @@ double CostModel::defaultOf(StringRef key) const {
     const ComputingOp *op = findComputingOp(key);
     return op && op->isApproximated ? 150e-12 : 20e-12;
   }
-  // What ranks reach through the memory of a machine, or GPUs without a link of their own.
-  if (key.starts_with("link_bandwidth.")) return isGpu ? 25e9 : 5e9;
-  if (key.starts_with("link_latency.")) return isGpu ? 10e-6 : 5e-6;
+  if (key.consume_front("link_bandwidth.")) return bandwidthOf(key, isGpu);
+  if (key.consume_front("link_latency.")) return latencyOf(key, isGpu);
   bool isTiled = key.starts_with("gemm.tiled.");
   if (key.ends_with(".speed")) return isTiled && isGpu ? 0.5 : 1;
   if (isGpu) return 0;
@@ -218,13 +234,36 @@ double CostModel::memorySeconds(const CallWork &work, int sharing) const {
   return seconds + work.traffic.back() / ofMemory;
 }
 
-double CostModel::exchangeSeconds(int64_t received) const {
-  if (!knowsLinks()) return 0;
-  return get("link_latency." + link) + static_cast<double>(received) / get("link_bandwidth." + link);
+std::string CostModel::linkKey(StringRef figure, StringRef linkClass, ExchangeKind kind) const {
+  std::string ofClass = (figure + linkClass).str(), ofKind = (ofClass + "." + stringifyExchangeKind(kind)).str();
+  return figures.contains(ofKind) ? ofKind : ofClass;
+}
+
+double CostModel::exchangeSeconds(const ExchangeWork &work) const {
+  double seconds = isGpu ? get("exchange_start") : 0, longest = 0;
+  auto add = [&](const LinkLoad &load, StringRef linkClass) {
+    if (!load.isUsed()) return;
+    seconds += static_cast<double>(load.rounds) * get(linkKey("link_latency.", linkClass, work.kind));
+    longest = std::max(longest, load.bytes / get(linkKey("link_bandwidth.", linkClass, work.kind)));
+  };
+  add(work.inside, inside);
+  add(work.network, networkClass);
+  return seconds + longest;
+}
+
+SmallVector<std::string, 2> CostModel::assumedLinks(const ExchangeWork &work) const {
+  SmallVector<std::string, 2> assumed;
+  auto add = [&](const LinkLoad &load, StringRef linkClass) {
+    bool isKnown = figures.contains(linkKey("link_bandwidth.", linkClass, work.kind));
+    if (load.isUsed() && !isKnown) assumed.push_back(linkClass.str());
+  };
+  add(work.inside, inside);
+  add(work.network, networkClass);
+  return assumed;
 }
 
 double CostModel::secondsOf(const CallWork &work) const {
-  if (work.kind == CallKind::Exchange) return exchangeSeconds(work.received);
+  if (work.kind == CallKind::Exchange) return exchangeSeconds(work.exchange);
   int sharing = work.isAlone ? 1 : threads;
   double seconds = std::hypot(computeSeconds(work, sharing), memorySeconds(work, sharing));
   if (isGpu) seconds = std::max(seconds, get("shortest_kernel"));

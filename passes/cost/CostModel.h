@@ -13,8 +13,10 @@
 // element of c (its sum begins and ends), of b and of a (they are packed and loaded). K, M and N are figures. On a GPU
 // the tiles of c run in waves, as many at a time as there are multiprocessors.
 //
-// An exchange with other ranks takes the latency of the link between them, and the bytes that a rank receives at its
-// bandwidth. The link is the fastest of the description: that between devices of one machine.
+// An exchange with other ranks takes the latencies of its rounds, and as long as the busiest link takes for its bytes.
+// Links are those inside of a machine, and the network between machines (RankLinks.h):
+//
+//   seconds = start + rounds · latency (of both classes) + max(bytes / bandwidth) (of either)
 //
 // All figures are those of the device's description (docs/devices.md), by their keys there. What it does not say has a
 // default, and the answer is less certain.
@@ -47,10 +49,11 @@ public:
   /// Whether a line that is written is first read from memory, unless a cache holds it.
   bool readsLinesToWrite() const { return !isGpu; }
 
-  /// Of one call; of an exchange 0 if no link is described.
+  /// Of one call.
   double secondsOf(const CallWork &work) const;
-  /// Whether the times of exchanges are known. Where all figures are assumed, so are those of a link.
-  bool knowsLinks() const { return !link.empty(); }
+  /// The classes of links that the exchange uses and whose bandwidth the description does not say: its time is known no
+  /// better than where all figures are assumed.
+  llvm::SmallVector<std::string, 2> assumedLinks(const ExchangeWork &work) const;
   /// What contractions of operands of a type reach at most, with all threads, in operations a second.
   double peakRate(ElementType type, bool tf32 = false) const;
 
@@ -58,10 +61,10 @@ public:
   /// The true time is expected from the predicted one divided by this to the predicted one times this.
   double uncertainty() const;
   /// What a call of an entry function may take at least: the times of its `calls` are known no better than the clock
-  /// resolves them.
-  double leastOf(double seconds, double calls) const;
+  /// resolves them. `assumed`: of the seconds, those of exchanges over links that are not described.
+  double leastOf(double seconds, double calls, double assumed = 0) const;
   /// What it may take at most in a run, which also reads rows and reports between two calls.
-  double mostOf(double seconds) const;
+  double mostOf(double seconds, double assumed = 0) const;
 
   /// A figure, or its default.
   double get(llvm::StringRef key) const;
@@ -76,7 +79,9 @@ private:
   double memorySeconds(const CallWork &work, int sharing) const;
   double opSeconds(const OpCount &count, int sharing) const;
   double gemmSeconds(const MultiplyWork &gemm, CallKind kind, int sharing) const;
-  double exchangeSeconds(int64_t received) const;
+  double exchangeSeconds(const ExchangeWork &work) const;
+  /// The key of a figure of a link: for the collective, if the description has that, else for all.
+  std::string linkKey(llvm::StringRef figure, llvm::StringRef linkClass, ExchangeKind kind) const;
   double peakRate(ElementType type, bool tf32, int sharing) const;
   double gemmSecondsOnGpu(const MultiplyWork &gemm, double rate) const;
   std::string rateKey(ElementType type, bool tf32) const;
@@ -87,7 +92,7 @@ private:
   bool isGpu;
   int threads;
   CostSource source = CostSource::Assumed;
-  std::string link; ///< the class of the link between ranks of one machine; empty: not described
+  std::string inside; ///< the class of the links in a machine
   llvm::StringMap<double> figures;
   mutable std::set<std::string> *used = nullptr; ///< takes the keys that are read
 };

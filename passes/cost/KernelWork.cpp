@@ -222,7 +222,3 @@ KernelWork tessera::workOf(ArrayRef<Operation *> ops) {
   sum.ops = listOf(counts);
   return sum;
 }
-
-int64_t tessera::bytesReceived(StartOp start) {
-  return start.countBytes() * (start.countRanks() - 1); // one of the parts is this rank's own
-}

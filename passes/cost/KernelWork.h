@@ -51,8 +51,6 @@ KernelWork workOf(const ContractionGemm &gemm);
 int64_t bytesRead(mlir::Operation *op, unsigned operand);
 /// Bytes that one call writes of a result.
 int64_t bytesWritten(mlir::Operation *op, unsigned result);
-/// Bytes that a rank receives from the other ranks in one exchange.
-int64_t bytesReceived(StartOp start);
 
 } // namespace tessera
 

@@ -20,7 +20,8 @@ double OpTimes::secondsOf(Operation *op) const {
 
 double OpTimes::secondsOfExchange(StartOp start) const {
   CallWork work;
-  work.kind = CallKind::Exchange, work.received = bytesReceived(start);
+  if (!links) links = RankLinks::of(start->getParentOfType<ModuleOp>());
+  work.kind = CallKind::Exchange, work.exchange = links->workOf(start);
   return model.secondsOf(work);
 }
 

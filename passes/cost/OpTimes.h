@@ -10,6 +10,7 @@
 #define TESSERA_PASSES_COST_OPTIMES_H
 
 #include "passes/cost/CostModel.h"
+#include "passes/cost/RankLinks.h"
 
 namespace tessera {
 
@@ -28,6 +29,7 @@ private:
 
   Target target;
   CostModel model;
+  mutable std::optional<RankLinks> links; ///< of the program, once it has an exchange
 };
 
 } // namespace tessera

@@ -39,6 +39,9 @@ EntryCost ProgramCosts::costOf(const CallSequence &sequence, ArrayRef<CallCost> 
       entry.calls += cost.runs;
       entry.seconds += seconds, entry.passes[cost.call->pass] += seconds;
       for (size_t loop : open) entry.loops[loop].seconds += seconds;
+      if (cost.call->kind == CallKind::Exchange)
+        if (auto assumed = model.assumedLinks(cost.work.exchange); !assumed.empty())
+          entry.assumedSeconds += seconds, entry.assumedLinks.insert(assumed.begin(), assumed.end());
       for (const MultiplyWork &gemm : cost.work.gemms) flops[{gemm.type, gemm.tf32}] += cost.runs * flopsOf(gemm);
     }
   }

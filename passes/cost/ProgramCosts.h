@@ -27,6 +27,9 @@ struct EntryCost {
   /// What contractions reach at most with operands of the type that most of their operations have.
   ElementType type = ElementType::F32;
   double peak = 0;
+  /// Of exchanges over links that the description does not say the bandwidth of, and the classes of these.
+  double assumedSeconds = 0;
+  std::set<std::string> assumedLinks;
 };
 
 /// The predicted times of all entry functions, and of each call in them.

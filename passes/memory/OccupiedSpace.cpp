@@ -5,20 +5,22 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace tessera;
-using llvm::SmallVectorImpl;
-
-OccupiedSpace::OccupiedSpace(int momentCount) : lastMoment(llvm::PowerOf2Ceil(momentCount) - 1) {}
 
 /// A list is faster than the tree up to about so many ranges.
 static constexpr size_t mostInList = 256;
+/// Of a leaf: with fewer, a query comes to more nodes.
+static constexpr int leafMoments = 64;
+
+OccupiedSpace::OccupiedSpace(int momentCount)
+    : lastMoment(leafMoments * llvm::PowerOf2Ceil(llvm::divideCeil(momentCount, leafMoments)) - 1) {}
 
 void OccupiedSpace::growTree() {
-  nodes.resize(2 * lastMoment + 1);
+  nodes.resize(2 * ((lastMoment + 1) / leafMoments) - 1);
   for (const Entry &entry : list) add(entry.range, entry.start, entry.end, 0, 0, lastMoment);
   list.clear();
 }
 
-void OccupiedSpace::insert(Ranges &ranges, ByteRange range) {
+void OccupiedSpace::insert(ByteRanges &ranges, ByteRange range) {
   // All that it touches becomes one range.
   auto first = llvm::partition_point(ranges, [&](const ByteRange &other) { return other.end < range.begin; });
   auto last = first;
@@ -34,56 +36,76 @@ void OccupiedSpace::insert(Ranges &ranges, ByteRange range) {
   ranges.erase(first + 1, last);
 }
 
+void OccupiedSpace::insert(Entries &entries, const Entry &entry) {
+  auto isBefore = [](const Entry &a, const Entry &b) { return a.range.begin < b.range.begin; };
+  entries.insert(llvm::upper_bound(entries, entry, isBefore), entry);
+}
+
 void OccupiedSpace::add(ByteRange range, int start, int end) {
   if (nodes.empty() && list.size() == mostInList) growTree();
   if (!nodes.empty()) return add(range, start, end, 0, 0, lastMoment);
-  auto isBefore = [](const Entry &a, const Entry &b) { return a.range.begin < b.range.begin; };
-  Entry entry{range, start, end};
-  list.insert(llvm::upper_bound(list, entry, isBefore), entry);
+  insert(list, {range, start, end});
 }
 
 void OccupiedSpace::add(ByteRange range, int start, int end, size_t node, int first, int last) {
   if (end < first || last < start) return;
   insert(nodes[node].sometimes, range);
   if (start <= first && last <= end) return insert(nodes[node].always, range);
+  if (last - first < leafMoments) return insert(nodes[node].others, {range, start, end});
   int middle = first + (last - first) / 2;
   add(range, start, end, 2 * node + 1, first, middle);
   add(range, start, end, 2 * node + 2, middle + 1, last);
 }
 
-void OccupiedSpace::cut(const Ranges &taken, int64_t least, SmallVectorImpl<ByteRange> &free) const {
-  if (taken.empty()) return;
-  pieces.clear();
-  auto next = taken.begin();
+/// Of ranges in order. In steps that double, since it is mostly one of the first few.
+static const ByteRange *firstEndingAfter(int64_t offset, const ByteRange *begin, const ByteRange *end) {
+  auto isBefore = [&](const ByteRange &range) { return range.end <= offset; };
+  for (const ByteRange *near = std::min(begin + 4, end); begin != near; ++begin)
+    if (!isBefore(*begin)) return begin;
+  ptrdiff_t step = 4;
+  for (; step < end - begin && isBefore(begin[step]); step *= 2) begin += step + 1;
+  return std::partition_point(begin, begin + std::min(step, end - begin), isBefore);
+}
+
+void tessera::leaveGaps(llvm::ArrayRef<ByteRange> taken, int64_t least, ByteRanges &free, ByteRanges &pieces) {
+  if (taken.empty() || free.empty() || taken.back().end <= free.front().begin) return;
+  pieces.resize_for_overwrite(taken.size() + free.size() + 1);
+  ByteRange *piece = pieces.data();
+  auto keep = [&](int64_t begin, int64_t end) {
+    *piece = {begin, end};
+    piece += static_cast<int>(end - begin >= least);
+  };
+  const ByteRange *next = taken.begin();
   for (ByteRange range : free) {
-    next = std::partition_point(next, taken.end(), [&](const ByteRange &other) { return other.end <= range.begin; });
-    for (auto other = next; other != taken.end() && other->begin < range.end; ++other) {
-      if (other->begin - range.begin >= least) pieces.push_back({range.begin, other->begin});
+    next = firstEndingAfter(range.begin, next, taken.end());
+    for (const ByteRange *other = next; other != taken.end() && other->begin < range.end; ++other) {
+      keep(range.begin, other->begin);
       range.begin = other->end;
     }
-    if (range.end - range.begin >= least) pieces.push_back(range);
+    keep(range.begin, range.end);
   }
-  free.assign(pieces.begin(), pieces.end());
+  pieces.truncate(piece - pieces.data());
+  std::swap(free, pieces);
 }
 
-void OccupiedSpace::leaveFree(int start, int end, int64_t least, SmallVectorImpl<ByteRange> &free) const {
-  if (!nodes.empty()) return leaveFree(start, end, least, free, 0, 0, lastMoment);
+void OccupiedSpace::leaveFree(const Entries &entries, int start, int end, int64_t least, ByteRanges &free) const {
   taken.clear();
-  for (const Entry &entry : list) {
-    if (entry.start > end || start > entry.end) continue;
-    if (taken.empty() || entry.range.begin > taken.back().end)
-      taken.push_back(entry.range);
-    else
-      taken.back().end = std::max(taken.back().end, entry.range.end);
-  }
-  cut(taken, least, free);
+  for (const Entry &entry : entries)
+    if (entry.start <= end && start <= entry.end) appendRange(taken, entry.range);
+  leaveGaps(taken, least, free, pieces);
 }
 
-void OccupiedSpace::leaveFree(int start, int end, int64_t least, SmallVectorImpl<ByteRange> &free, size_t node,
-                              int first, int last) const {
+void OccupiedSpace::leaveFree(int start, int end, int64_t least, ByteRanges &free) const {
+  if (nodes.empty()) return leaveFree(list, start, end, least, free);
+  leaveFree(start, end, least, free, 0, 0, lastMoment);
+}
+
+void OccupiedSpace::leaveFree(int start, int end, int64_t least, ByteRanges &free, size_t node, int first,
+                              int last) const {
   if (end < first || last < start || nodes[node].sometimes.empty()) return;
-  if (start <= first && last <= end) return cut(nodes[node].sometimes, least, free);
-  cut(nodes[node].always, least, free);
+  if (start <= first && last <= end) return leaveGaps(nodes[node].sometimes, least, free, pieces);
+  leaveGaps(nodes[node].always, least, free, pieces);
+  if (last - first < leafMoments) return leaveFree(nodes[node].others, start, end, least, free);
   int middle = first + (last - first) / 2;
   leaveFree(start, end, least, free, 2 * node + 1, first, middle);
   leaveFree(start, end, least, free, 2 * node + 2, middle + 1, last);
@@ -96,7 +118,7 @@ ByteRange tessera::tightestOf(llvm::ArrayRef<ByteRange> free) {
 
 int64_t OccupiedSpace::tightest(int start, int end, int64_t bytes) const {
   if (nodes.empty() && bytes > 0) return tightestInList(start, end, bytes);
-  llvm::SmallVector<ByteRange> free{everything};
+  ByteRanges free{everything};
   leaveFree(start, end, bytes, free);
   return tightestOf(free).begin;
 }

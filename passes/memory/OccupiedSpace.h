@@ -20,12 +20,27 @@ struct ByteRange {
 };
 inline constexpr ByteRange everything{0, std::numeric_limits<int64_t>::max()};
 
+using ByteRanges = llvm::SmallVector<ByteRange, 0>;
+
+/// Adds a range that does not begin before the last one does. Adjacent and overlapping ones become one.
+inline void appendRange(ByteRanges &ranges, ByteRange range) {
+  if (ranges.empty() || range.begin > ranges.back().end)
+    ranges.push_back(range);
+  else
+    ranges.back().end = std::max(ranges.back().end, range.end);
+}
+
+/// Takes the ranges `taken`, which are in order and apart, from those of `free`, likewise, and leaves the pieces that
+/// have at least `least` bytes. What `pieces` held is lost.
+void leaveGaps(llvm::ArrayRef<ByteRange> taken, int64_t least, ByteRanges &free, ByteRanges &pieces);
+
 /// The first of those with the fewest bytes.
 ByteRange tightestOf(llvm::ArrayRef<ByteRange> ranges);
 
 /// Few ranges are in a list. More are in a tree over the moments: a node has the ranges that are taken at all of its
 /// moments, as far as no node above it has them, and those that are taken at any. Adjacent ranges are one, so these
-/// lists are short where buffers are packed densely. A query looks for large enough gaps only, of which there are few.
+/// lists are short where buffers are packed densely. A leaf has some moments, and a list of what is taken at a part of
+/// them. A query looks for large enough gaps only, of which there are few.
 class OccupiedSpace {
 public:
   /// For moments from 0 to before `momentCount`.
@@ -35,33 +50,34 @@ public:
   void add(ByteRange range, int start, int end);
   /// Of the ranges `free`, which are in order, leaves what is free at all moments from `start` to `end`, as far as it
   /// has `least` bytes in one piece.
-  void leaveFree(int start, int end, int64_t least, llvm::SmallVectorImpl<ByteRange> &free) const;
+  void leaveFree(int start, int end, int64_t least, ByteRanges &free) const;
   /// Where the tightest range of at least so many free bytes begins: between two that are taken, or else on top. Of
   /// equal ones it is the lowest.
   int64_t tightest(int start, int end, int64_t bytes) const;
 
 private:
-  using Ranges = llvm::SmallVector<ByteRange, 0>; ///< in order and not adjacent
   struct Entry {
     ByteRange range;
     int start, end;
   };
+  using Entries = std::vector<Entry>; ///< in the order of ranges
   struct Node {
-    Ranges always, sometimes;
+    ByteRanges always, sometimes; ///< in order and not adjacent
+    Entries others;               ///< of a leaf
   };
 
   void growTree();
-  static void insert(Ranges &ranges, ByteRange range);
+  static void insert(ByteRanges &ranges, ByteRange range);
+  static void insert(Entries &entries, const Entry &entry);
   void add(ByteRange range, int start, int end, size_t node, int first, int last);
-  void leaveFree(int start, int end, int64_t least, llvm::SmallVectorImpl<ByteRange> &free, size_t node, int first,
-                 int last) const;
-  void cut(const Ranges &taken, int64_t least, llvm::SmallVectorImpl<ByteRange> &free) const;
+  void leaveFree(int start, int end, int64_t least, ByteRanges &free, size_t node, int first, int last) const;
+  void leaveFree(const Entries &entries, int start, int end, int64_t least, ByteRanges &free) const;
   int64_t tightestInList(int start, int end, int64_t bytes) const;
 
   int lastMoment;
-  mutable Ranges taken, pieces; ///< while `leaveFree` runs
-  std::vector<Entry> list;      ///< in the order of ranges; empty once there is a tree
-  std::vector<Node> nodes;      ///< the children of node i are 2 i + 1 and 2 i + 2
+  mutable ByteRanges taken, pieces; ///< while `leaveFree` runs
+  Entries list;                     ///< empty once there is a tree
+  std::vector<Node> nodes;          ///< the children of node i are 2 i + 1 and 2 i + 2
 };
 
 } // namespace tessera

@@ -165,7 +165,9 @@ public:
     if (buffer.bytes == 0) return;
     all.add({offset, end}, moments[i].first, moments[i].last);
     if (isStack(buffer))
-      stacks.push_back(i);
+      stacks.insert(llvm::upper_bound(stacks, offset,
+                                      [&](int64_t offset, unsigned other) { return offset < packing.offsets[other]; }),
+                    i);
     else if (hasStacks)
       noStacks.add({offset, end}, moments[i].first, moments[i].last);
   }
@@ -187,29 +189,39 @@ public:
   const Packing &get() const { return packing; }
 
 private:
-  /// Takes from `free` what a stack may not have because of the others: it may end where another one shares its end,
-  /// and may not begin before the other one allows it. The two parts that are left of a range may overlap.
+  /// Takes from `free` what a stack may not have because of the others: all of most others, as of any buffer. Where a
+  /// loop empties one and fills the other, this one may end where the other one shares its end, and may not begin
+  /// before the other one allows it; the two parts that are left of a range may overlap.
   void leaveStacks(const Lifetime &buffer, int64_t bytes) {
+    taken.clear(), partners.clear();
     for (unsigned i : stacks) {
       const Lifetime &stack = buffers[i];
       if (stack.end < buffer.start || buffer.end < stack.start) continue;
-      int64_t lastEnd = packing.offsets[i] - leastDistance(buffer, stack) + bytes;
-      int64_t firstBegin = packing.offsets[i] + leastDistance(stack, buffer);
-      SmallVector<ByteRange> left;
+      if (areStackPair(stack, buffer) || areStackPair(buffer, stack))
+        partners.push_back(i);
+      else
+        appendRange(taken, {packing.offsets[i], packing.offsets[i] + alignedBytes(stack.bytes)});
+    }
+    leaveGaps(taken, bytes, free, pieces);
+    for (unsigned i : partners) {
+      int64_t lastEnd = packing.offsets[i] - leastDistance(buffer, buffers[i]) + bytes;
+      int64_t firstBegin = packing.offsets[i] + leastDistance(buffers[i], buffer);
+      pieces.clear();
       for (const ByteRange &range : free)
         for (ByteRange part : {ByteRange{range.begin, std::min(range.end, lastEnd)},
                                ByteRange{std::max(range.begin, firstBegin), range.end}})
-          if (part.end - part.begin >= bytes) left.push_back(part);
-      free = std::move(left);
+          if (part.end - part.begin >= bytes) pieces.push_back(part);
+      std::swap(free, pieces);
     }
   }
 
   ArrayRef<Lifetime> buffers;
   ArrayRef<Moments> moments;
   OccupiedSpace all, noStacks;
-  SmallVector<unsigned> stacks;
+  std::vector<unsigned> stacks; ///< from low to high
   bool hasStacks = false;
-  SmallVector<ByteRange> free; ///< for the buffer that is being placed
+  ByteRanges free, pieces, taken; ///< for the buffer that is being placed
+  SmallVector<unsigned> partners; ///< likewise
   Packing packing;
 };
 } // namespace

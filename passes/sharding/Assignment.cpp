@@ -16,9 +16,7 @@ Sharding Assignment::byRules(NamedTensorType type, const Sharding &by) const {
   return result;
 }
 
-/// Whether ranks are given parts of an input: of rows of data, and of their weights. What the user passes, such as the
-/// beginning of a text, all ranks have whole.
-static bool isGivenInParts(func::FuncOp function, unsigned argument) {
+bool tessera::isGivenInParts(func::FuncOp function, unsigned argument) {
   auto tag = function.getArgAttrOfType<DictionaryAttr>(argument, attrs::input);
   auto role = tag ? tag.getAs<StringAttr>("role") : StringAttr();
   return !role || llvm::is_contained({"data", "weight"}, role.getValue());
@@ -40,18 +38,18 @@ void Assignment::assign(func::FuncOp function, const llvm::StringMap<Sharding> &
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     if (StringRef state = argumentState(function, number); !state.empty())
-      ofValues[argument] = ofState.lookup(state);
+      table.ofValues[argument] = ofState.lookup(state);
     else if (isGivenInParts(function, number))
-      ofValues[argument] = byRules(tensorType(argument));
+      table.ofValues[argument] = byRules(tensorType(argument));
   }
   Block &body = function.getBody().front();
   assignForward(body);
-  ofResults.clear();
+  table.ofResults.clear();
   for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
     StringRef state = resultState(function, i);
     // Outputs are whole: every rank has them.
-    ofResults.push_back(state.empty() ? Sharding() : ofState.lookup(state));
-    demand(value, ofResults.back());
+    table.ofResults.push_back(state.empty() ? Sharding() : ofState.lookup(state));
+    demand(value, table.ofResults.back());
   }
   assignBackward(body);
   followOperands(body);
@@ -81,7 +79,7 @@ Sharding Assignment::forwardSharding(Operation *op) const {
   // Ops of elements of their own follow their operands.
   if (!isa<ElementwiseOpInterface>(op)) return result;
   for (Value operand : op->getOperands()) {
-    Sharding ofOperand = ofValues.lookup(operand);
+    Sharding ofOperand = table.ofValues.lookup(operand);
     for (const Sharding::Part &part : ofOperand.getParts()) {
       auto axis = llvm::find_if(space, [&](AxisAttr axis) { return axis.getName() == part.axis; });
       if (axis != space.end()) divide(*axis, part.mesh);
@@ -91,19 +89,19 @@ Sharding Assignment::forwardSharding(Operation *op) const {
 }
 
 void Assignment::assignForward(RepeatOp repeat) {
-  SmallVector<Sharding> &ofOperands = ofRepeats[repeat];
+  SmallVector<Sharding> &ofOperands = table.ofRepeats[repeat];
   StringRef axis = repeat.getAxis().getName();
   for (auto [i, operand] : llvm::enumerate(repeat.getOperands())) {
     bool isCarried = i < repeat.getCarried().size();
-    ofOperands.push_back(isCarried ? byRules(tensorType(operand), opRules) : ofValues.lookup(operand));
+    ofOperands.push_back(isCarried ? byRules(tensorType(operand), opRules) : table.ofValues.lookup(operand));
     ofOperands.back().makeWhole(axis);
   }
   for (auto [argument, sharding] : llvm::zip(repeat.getBlock().getArguments().drop_front(), ofOperands))
-    ofValues[argument] = sharding;
+    table.ofValues[argument] = sharding;
   assignForward(repeat.getBlock());
   size_t carried = repeat.getCarried().size();
   for (auto [i, value] : llvm::enumerate(repeat.getYield().getValues()))
-    ofValues[repeat.getResult(i)] = i < carried ? ofRepeats[repeat][i] : ofValues.lookup(value);
+    table.ofValues[repeat.getResult(i)] = i < carried ? table.ofRepeats[repeat][i] : table.ofValues.lookup(value);
 }
 
 void Assignment::assignForward(Block &block) {
@@ -113,8 +111,8 @@ void Assignment::assignForward(Block &block) {
       continue;
     }
     Sharding sharding = forwardSharding(&op);
-    for (Value result : op.getResults()) ofValues[result] = sharding.within(tensorType(result));
-    ofOps[&op] = std::move(sharding);
+    for (Value result : op.getResults()) table.ofValues[result] = sharding.within(tensorType(result));
+    table.ofOps[&op] = std::move(sharding);
   }
 }
 
@@ -140,7 +138,7 @@ bool Assignment::isFlexible(Operation *op) const {
 
 void Assignment::demandOperands(Operation *op) {
   if (isFlexible(op)) return;
-  for (OpOperand &operand : op->getOpOperands()) demand(operand.get(), operandSharding(operand, ofOps.lookup(op)));
+  for (OpOperand &operand : op->getOpOperands()) demand(operand.get(), operandSharding(operand, table.ofOps.lookup(op)));
 }
 
 /// Whether an op may be divided because its readers are. A composite would be decomposed to be divided along an axis
@@ -158,15 +156,15 @@ void Assignment::adopt(Operation *op) {
   std::optional<Sharding> wanted = demands.lookup(result);
   bool ownsElements = isa<DivisibleOpInterface, IndexOp, RandomOp>(op) && !isa<ContractOp, ReduceOp>(op);
   if (!wanted || !ownsElements) return;
-  Sharding sharding = ofOps.lookup(op);
+  Sharding sharding = table.ofOps.lookup(op);
   for (const Sharding::Part &part : wanted->getParts()) {
     bool isPossible = sharding.meshAxis(part.axis).empty() && !sharding.uses(part.mesh) && mayUse(part.mesh, op) &&
                       canDivide(op, part.axis, mesh.size(part.mesh)) && mayAdopt(op, part.axis) &&
                       !isPartOfDivided(op, part.axis, sharding);
     if (isPossible) sharding.divide(part.axis, part.mesh);
   }
-  ofValues[result] = sharding.within(tensorType(result));
-  ofOps[op] = std::move(sharding);
+  table.ofValues[result] = sharding.within(tensorType(result));
+  table.ofOps[op] = std::move(sharding);
 }
 
 void Assignment::divideSums(RepeatOp repeat) {
@@ -174,11 +172,11 @@ void Assignment::divideSums(RepeatOp repeat) {
     auto zero = first.getDefiningOp<ConstantOp>();
     std::optional<Sharding> wanted = demands.lookup(repeat.getResult(i));
     if (!zero || zero.getNumber() != 0 || !wanted) continue;
-    Sharding &carried = ofRepeats[repeat][i];
+    Sharding &carried = table.ofRepeats[repeat][i];
     carried = carried.unitedWith(*wanted);
     carried.makeWhole(repeat.getAxis().getName());
-    ofValues[repeat.getBlock().getArgument(1 + i)] = carried;
-    ofValues[repeat.getResult(i)] = carried;
+    table.ofValues[repeat.getBlock().getArgument(1 + i)] = carried;
+    table.ofValues[repeat.getResult(i)] = carried;
   }
 }
 
@@ -191,10 +189,10 @@ void Assignment::assignBackward(Block &block) {
       continue;
     }
     if (dividesSums) divideSums(repeat);
-    SmallVector<Sharding> ofOperands = ofRepeats[repeat];
+    SmallVector<Sharding> ofOperands = table.ofRepeats[repeat];
     for (auto [i, value] : llvm::enumerate(repeat.getYield().getValues())) {
       bool isCarried = i < repeat.getCarried().size();
-      Sharding wanted = demands.lookup(repeat.getResult(i)).value_or(ofValues.lookup(value));
+      Sharding wanted = demands.lookup(repeat.getResult(i)).value_or(table.ofValues.lookup(value));
       demand(value, isCarried ? ofOperands[i] : wanted.within(tensorType(value)));
     }
     assignBackward(repeat.getBlock());
@@ -203,11 +201,11 @@ void Assignment::assignBackward(Block &block) {
     for (unsigned i = repeat.getCarried().size(); i < repeat->getNumResults(); ++i) {
       Value value = repeat.getYield().getValues()[i];
       Sharding wanted = demands.lookup(repeat.getResult(i)).value_or(Sharding()).within(tensorType(value));
-      stacked.push_back(ofValues.lookup(value).unitedWith(wanted));
+      stacked.push_back(table.ofValues.lookup(value).unitedWith(wanted));
       if (repeat == leaves) stacked.back().makeWhole(stacked.back().axisAlong(alongLeaves));
-      ofValues[repeat.getResult(i)] = stacked.back();
+      table.ofValues[repeat.getResult(i)] = stacked.back();
     }
-    ofRepeats[repeat].append(stacked);
+    table.ofRepeats[repeat].append(stacked);
   }
 }
 
@@ -216,39 +214,16 @@ void Assignment::followOperands(Block &block) {
   for (Operation &op : block.without_terminator()) {
     if (auto repeat = dyn_cast<RepeatOp>(op)) followOperands(repeat.getBlock());
     if (!isFlexible(&op)) continue;
-    Sharding sharding = ofOps.lookup(&op);
+    Sharding sharding = table.ofOps.lookup(&op);
     for (Value operand : op.getOperands()) {
-      Sharding ofOperand = ofValues.lookup(operand).unitedWith(demands.lookup(operand).value_or(Sharding()));
+      Sharding ofOperand = table.ofValues.lookup(operand).unitedWith(demands.lookup(operand).value_or(Sharding()));
       ofOperand = sharding.unitedWith(ofOperand);
       for (const Sharding::Part &part : ofOperand.getParts())
         if (sharding.meshAxis(part.axis).empty() && mayUse(part.mesh, &op) &&
             canDivide(&op, part.axis, mesh.size(part.mesh)))
           sharding.divide(part.axis, part.mesh);
     }
-    ofValues[op.getResult(0)] = sharding.within(tensorType(op.getResult(0)));
-    ofOps[&op] = std::move(sharding);
+    table.ofValues[op.getResult(0)] = sharding.within(tensorType(op.getResult(0)));
+    table.ofOps[&op] = std::move(sharding);
   }
-}
-
-//===----------------------------------------------------------------------===//
-// In the IR
-//===----------------------------------------------------------------------===//
-
-void Assignment::record(func::FuncOp function) const {
-  MLIRContext *context = function.getContext();
-  function.walk([&](Operation *op) {
-    if (auto it = ofRepeats.find(op); it != ofRepeats.end()) {
-      SmallVector<Attribute> list;
-      for (const Sharding &sharding : it->second) list.push_back(sharding.getAttribute(context));
-      op->setAttr(attrs::sharding, ArrayAttr::get(context, list));
-    } else if (Sharding sharding = ofOps.lookup(op); !sharding.isEmpty()) {
-      op->setAttr(attrs::sharding, sharding.getAttribute(context));
-    }
-  });
-  SmallVector<Attribute> arguments, results;
-  for (BlockArgument argument : function.getArguments())
-    arguments.push_back(ofValues.lookup(argument).getAttribute(context));
-  for (const Sharding &sharding : ofResults) results.push_back(sharding.getAttribute(context));
-  setArgumentAttrs(function, attrs::sharding, arguments);
-  setResultAttrs(function, attrs::sharding, results);
 }

@@ -14,10 +14,13 @@
 #ifndef TESSERA_PASSES_SHARDING_ASSIGNMENT_H
 #define TESSERA_PASSES_SHARDING_ASSIGNMENT_H
 
-#include "passes/sharding/Sharding.h"
-#include "llvm/ADT/DenseMap.h"
+#include "passes/sharding/ShardingTable.h"
 
 namespace tessera {
+
+/// Whether ranks are given parts of an input: of rows of data, and of their weights. What the user passes, such as the
+/// beginning of a text, all ranks have whole.
+bool isGivenInParts(mlir::func::FuncOp function, unsigned argument);
 
 class Assignment {
 public:
@@ -31,8 +34,8 @@ public:
   void assign(mlir::func::FuncOp function, const llvm::StringMap<Sharding> &ofState);
   /// By the rules alone, of a tensor.
   Sharding byRules(NamedTensorType type) const { return byRules(type, rules); }
-  /// Writes `tsr.sharding` of the ops of a function, and of its arguments and results.
-  void record(mlir::func::FuncOp function) const;
+  /// Writes what was assigned to a function into it.
+  void record(mlir::func::FuncOp function) const { table.record(function); }
 
 private:
   Sharding byRules(NamedTensorType type, const Sharding &by) const;
@@ -58,12 +61,8 @@ private:
   RepeatOp leaves;             ///< the repeat over leaves that ranks divide; null: there is none
   llvm::StringRef alongLeaves; ///< the mesh axis that divides them
   llvm::DenseSet<mlir::Operation *> ofLeaf;
-  llvm::DenseMap<mlir::Operation *, Sharding> ofOps;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Sharding>>
-      ofRepeats; ///< of each operand, then of what is stacked
-  llvm::DenseMap<mlir::Value, Sharding> ofValues;
+  ShardingTable table;
   llvm::DenseMap<mlir::Value, std::optional<Sharding>> demands; ///< nullopt: what reads it does not agree
-  llvm::SmallVector<Sharding> ofResults;                        ///< of the function
 };
 
 } // namespace tessera

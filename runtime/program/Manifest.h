@@ -203,6 +203,8 @@ struct PredictedEntry {
   std::vector<PredictedRepeat> repeats;    ///< in program order
   double flops = 0, peak = 0; ///< of contractions: their operations, and how many a second they reach at most; 0: none
   std::string type;           ///< of most of their operands
+  /// Classes of links that it exchanges over, and whose bandwidth is not described but assumed.
+  std::vector<std::string> assumedLinks;
 };
 
 struct PredictedTimes {

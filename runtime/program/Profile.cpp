@@ -53,10 +53,11 @@ static void describeContraction(const GemmSpec &gemm, Json &row) {
 /// What the manifest says: a rank sends as many bytes as it receives.
 static Json describeExchange(const ExchangeSpec &exchange, const RanksSpec &ranks) {
   int64_t received = ranks.received(exchange);
-  return {{"kind", "exchange"},  {"name", fmt::format("{} along {}", exchange.kindName(), exchange.along)},
-          {"of", exchange.name}, {"at", exchange.line},
-          {"flops", 0},          {"read", received},
-          {"written", received}, {"received", received}};
+  return {{"kind", "exchange"},   {"name", fmt::format("{} along {}", exchange.kindName(), exchange.along)},
+          {"of", exchange.name},  {"at", exchange.line},
+          {"flops", 0},           {"read", received},
+          {"written", received},  {"received", received},
+          {"work", exchange.work}};
 }
 
 /// Of one call, as the program's manifest says; none if nothing is known of the device's speed.

@@ -58,12 +58,23 @@ static ExchangeSpec readExchange(const Json &json, const RanksSpec &ranks, const
     exchange.seconds = json["seconds"].get<double>();
     if (!(*exchange.seconds >= 0)) fail("{}: an exchange takes {} seconds", where, *exchange.seconds);
   }
+  if (json.contains("work")) exchange.work = json["work"];
   return exchange;
+}
+
+static MachinesSpec readMachines(const Json &json, const std::string &where) {
+  MachinesSpec machines{asInteger(member(json, "count", where), where),
+                        asInteger(member(json, "devices", where), where)};
+  if (machines.count < 1 || machines.devices < 1)
+    fail("{}: {} machines with {} devices", where, machines.count, machines.devices);
+  return machines;
 }
 
 RanksSpec readRanksSpec(const Json &json, const std::string &where) {
   RanksSpec ranks;
   ranks.leaves = json.value("leaves", int64_t(0));
+  if (json.contains("target") && json["target"].contains("machines"))
+    ranks.machines = readMachines(json["target"]["machines"], where);
   if (!json.contains("mesh")) return ranks;
   for (const Json &axis : json["mesh"]) ranks.mesh.push_back(readMeshAxis(axis, where));
   for (const Json &entry : member(json, "exchanges", where))

@@ -32,11 +32,14 @@ struct ExchangeSpec {
   std::string line = {};                        ///< of the model file; empty: not known
   std::map<std::string, int64_t> calls = {};    ///< number of calls, by entry function
   std::optional<double> seconds = std::nullopt; ///< predicted, of one call
+  Json work = nullptr;                          ///< what that follows from (docs/manifest.md); null: not recorded
   ElementType element = ElementType::U8;        ///< of a reduce-scatter
 
   /// As in a manifest: "all_gather".
   static const char *nameOf(Kind kind);
   const char *kindName() const { return nameOf(kind); }
+  /// Whether bytes go from one machine to another, as planned.
+  bool crossesMachines() const { return work.is_object() && work.contains("network"); }
   /// Bytes at the address of what is sent, or of what is received, by one of `ranks` ranks.
   int64_t sent(int64_t ranks) const { return kind == Kind::AllGather ? bytes : ranks * bytes; }
   int64_t received(int64_t ranks) const { return kind == Kind::ReduceScatter ? bytes : ranks * bytes; }
@@ -47,11 +50,18 @@ struct ExchangeSpec {
   }
 };
 
-/// The keys `leaves`, `mesh` and `exchanges` of a manifest.
+/// The machines that a program was planned for. It may run on others.
+struct MachinesSpec {
+  int64_t count = 1;
+  int64_t devices = 1; ///< in each
+};
+
+/// The keys `leaves`, `mesh`, `exchanges` and `target.machines` of a manifest.
 struct RanksSpec {
   std::vector<MeshAxisSpec> mesh; ///< outermost axis first; empty: one rank
   std::vector<ExchangeSpec> exchanges;
   int64_t leaves = 0; ///< what the batch of a step is cut into, on one rank too; 0: none
+  std::optional<MachinesSpec> machines = std::nullopt; ///< none: all ranks on one
 
   /// Ranks along an axis of the mesh; 0 if it has no such axis.
   int64_t sizeAlong(const std::string &axis) const;

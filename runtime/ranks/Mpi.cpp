@@ -10,6 +10,7 @@
 
 #include "runtime/ranks/Exchanges.h"
 #include "runtime/ranks/RankShare.h"
+#include "runtime/ranks/SmallExchanges.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -29,9 +30,6 @@ void *const inPlace = reinterpret_cast<void *>(size_t(1)); // MPI_IN_PLACE
 struct alignas(8) Status {                                 // MPI_Status has 24 bytes
   char bytes[64];
 };
-
-/// Of all blocks together. What the library allocates for those is served by the step allocator.
-constexpr size_t smallBytes = 32 << 10;
 
 constexpr const char *libraryName = "libmpi.so.40";
 
@@ -167,8 +165,8 @@ private:
   void require(int status, const char *function, std::string_view what) const {
     if (status != success) fail("{}: {}", place(function, what), mpi.describe(status));
   }
-  /// Whether the library does it, for blocks of so many bytes.
-  bool isSmall(size_t bytes) const { return bytes <= std::min(pieceBytes, smallBytes) / size(); }
+  /// Whether the library does it, for blocks of so many bytes. What it allocates then is served by the step allocator.
+  bool isSmall(size_t bytes) const { return bytes <= std::min(pieceBytes, smallExchangeBytes) / size(); }
   /// Sends and receives in pieces. Both partners cut a message in the same places.
   void exchange(const char *function, std::string_view what, const char *from, size_t fromBytes, int toRank, char *to,
                 size_t toBytes, int fromRank) override;

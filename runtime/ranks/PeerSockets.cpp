@@ -26,6 +26,14 @@
 
 namespace tessera::runtime {
 
+std::string networkName() {
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  char space[48] = "";
+  ssize_t length = readlink("/proc/self/ns/net", space, sizeof(space) - 1);
+  return id + std::string(space, std::max<ssize_t>(length, 0));
+}
+
 bool areOnOneHost(const PeerCard &rank, const PeerCard &other) {
   return strncmp(rank.network, other.network, sizeof(rank.network)) == 0;
 }
@@ -67,15 +75,6 @@ std::vector<std::string> ownAddresses() {
   freeifaddrs(list);
   first.insert(first.end(), later.begin(), later.end());
   return first;
-}
-
-/// Machine and network namespace.
-std::string networkName() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  char space[48] = "";
-  ssize_t length = readlink("/proc/self/ns/net", space, sizeof(space) - 1);
-  return id + std::string(space, std::max<ssize_t>(length, 0));
 }
 
 PeerCard ownCard(int port) {

@@ -56,6 +56,10 @@ private:
 /// A collective: the same for ranks that are connected in another way.
 std::vector<PeerSocket> connectToAll(HostCommunicator &world, std::chrono::milliseconds limit);
 
+/// Of the machine and network namespace of this process; the same for ranks that reach each other over the loopback
+/// device.
+std::string networkName();
+
 /// Whether two ranks reach each other over the loopback device.
 bool areOnOneHost(const PeerCard &rank, const PeerCard &other);
 

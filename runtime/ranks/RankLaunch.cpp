@@ -27,6 +27,9 @@ constexpr LauncherVariables srun = {RankLauncher::Srun,     "srun",          "SL
 constexpr LauncherVariables torchrun = {RankLauncher::Torchrun, "torchrun",   "RANK",
                                         "WORLD_SIZE",           "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
 
+/// Of MPICH's mpirun, which is refused.
+constexpr const char *mpichSize = "PMI_SIZE";
+
 /// Reads variables, and says which one is at fault.
 class LaunchReader {
 public:
@@ -176,7 +179,7 @@ RankLaunch findRankLaunch(const EnvironmentReader &variable) {
     return launch;
   }
   if (hasSrun) return readLaunch(srun, variable);
-  if (const char *size = reader.find("PMI_SIZE"); size && strcmp(size, "1") != 0)
+  if (const char *size = reader.find(mpichSize); size && strcmp(size, "1") != 0)
     failUsage("PMI_SIZE={} is from the mpirun of MPICH or Intel MPI: start the program with Open MPI's mpirun, or with "
               "srun",
               size);
@@ -185,6 +188,19 @@ RankLaunch findRankLaunch(const EnvironmentReader &variable) {
 
 RankLaunch findRankLaunch() {
   return findRankLaunch([](const char *name) -> const char * { return getenv(name); });
+}
+
+std::vector<std::string> environmentOfOneRank() {
+  std::vector<std::string> variables;
+  for (char **entry = environ; *entry; ++entry) {
+    std::string_view name = *entry;
+    name = name.substr(0, name.find('='));
+    auto tells = [&](const LauncherVariables &launcher) {
+      return name == launcher.rank || name == launcher.size || name == launcher.localRank || name == launcher.localSize;
+    };
+    if (!tells(mpirun) && !tells(srun) && !tells(torchrun) && name != mpichSize) variables.emplace_back(*entry);
+  }
+  return variables;
 }
 
 /// "mpirun", "srun, TCP".

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace tessera::runtime {
 
@@ -57,6 +58,10 @@ RankLaunch findRankLaunch(const EnvironmentReader &variable);
 
 /// The same for the environment of this process.
 RankLaunch findRankLaunch();
+
+/// The environment of this process without the variables by which job launchers tell ranks: for programs that it starts
+/// alone. As `NAME=VALUE`.
+std::vector<std::string> environmentOfOneRank();
 
 } // namespace tessera::runtime
 

@@ -10,6 +10,7 @@
 
 #include "runtime/ranks/Exchanges.h"
 #include "runtime/ranks/Meeting.h"
+#include "runtime/ranks/SmallExchanges.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,9 +26,6 @@
 namespace tessera::runtime {
 
 namespace {
-/// Of all blocks together. Those of an all-to-all or all-gather are sent to all ranks at once, without rounds.
-constexpr size_t smallBytes = 32 << 10;
-
 /// Of a connection on this host: what is on its way stays in the processor's cache, which moves large messages about
 /// 15 % faster. Over a network the system finds the size.
 constexpr int localBufferBytes = 256 << 10;
@@ -208,7 +206,8 @@ private:
   std::unique_ptr<HostCommunicator> makeGroup(std::string name, int group, int order) override;
   void end() override;
 
-  bool isSmall(size_t bytes) const { return bytes <= smallBytes / size(); }
+  /// Whether blocks of so many bytes are sent to all ranks at once.
+  bool isSmall(size_t bytes) const { return bytes <= smallExchangeBytes / size(); }
   /// Block number `i` of `from` to rank `i`, or the only block if `stride` is 0, and one of each rank to `to`.
   void moveAtOnce(const char *function, std::string_view what, const char *from, size_t stride, char *to, size_t bytes);
   void move(const char *function, std::string_view what);

@@ -12,9 +12,10 @@ function tableOf(id, titles, isNumber, rows) {
 }
 
 function meshTable({mesh}) {
-  const titles = ['mesh axis', 'ranks', 'a rank receives in a step', 'all_to_all', 'all_gather'];
-  return tableOf('mesh-table', titles, [false, true, true, true, true], mesh.map((axis) => [
+  const titles = ['mesh axis', 'ranks', 'a rank receives in a step', 'all_to_all', 'all_gather', 'links'];
+  return tableOf('mesh-table', titles, [false, true, true, true, true, false], mesh.map((axis) => [
     axis.name, String(axis.size), formatBytes(axis.received), String(axis.all_to_all), String(axis.all_gather),
+    axis.crosses_machines ? 'between machines' : 'in a machine',
   ]));
 }
 
@@ -57,7 +58,7 @@ function explainRanks() {
   return legend('What the tables show', [
     ['all_to_all', 'each rank sends a part to each other rank along the axis; a kernel adds up what was received'],
     ['all_gather', 'each rank sends the same to all; an all-reduce is an all_to_all and an all_gather'],
-    ['predicted', 'of all its times in a step; – if the description of the device has no figures for a link'],
+    ['predicted', 'of all its times in a step'],
   ]);
 }
 
@@ -65,10 +66,13 @@ function explainRanks() {
 function showRanks(section) {
   const ranks = ranksOf();
   if (!ranks) return;
+  const {machines} = ranks;
+  const where = machines ? ` on ${machines.count} × ${machines.devices} devices` : '';
   const mesh = ranks.mesh.map(({name, size}) => `${name}=${size}`).join(', ');
   section.append(
       element('h2', {}, 'Ranks'),
-      element('p', {}, `The mesh ${mesh} has ${ranks.count} ranks. Memory and costs on this page are those of one.`),
+      element('p', {}, `The mesh ${mesh} has ${ranks.count} ranks${where}.`
+          + ' Memory and costs on this page are those of one.'),
       meshTable(ranks), element('h3', {}, 'What ranks exchange in a step'), exchangeTable(ranks),
       element('h3', {}, 'What a rank has of the state'), stateTable(), explainRanks());
 }

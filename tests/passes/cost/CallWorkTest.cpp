@@ -34,23 +34,37 @@ CallWork sample() {
   return work;
 }
 
+ExchangeWork exchangeSample() {
+  return {ExchangeKind::ReduceScatter, int64_t(5) << 40, {double(int64_t(3) << 40), 6}, {1e12, 1}};
+}
+
 TEST(CallWork, ReadsWhatItWrites) {
   for (CallKind kind : {CallKind::Kernel, CallKind::Gemm, CallKind::Copy, CallKind::Exchange}) {
     CallWork work = sample();
     work.kind = kind;
-    if (kind == CallKind::Exchange) work.received = int64_t(5) << 40;
+    if (kind == CallKind::Exchange) work.exchange = exchangeSample();
     std::string text = textOf(work);
     std::optional<CallWork> read = parse(text);
     ASSERT_TRUE(read) << text;
     EXPECT_EQ(textOf(*read), text);
     EXPECT_EQ(read->kind, kind);
-    EXPECT_EQ(read->received, work.received);
+    EXPECT_EQ(read->exchange, work.exchange);
     EXPECT_EQ(read->gemms[0].tf32, true);
     EXPECT_EQ(read->gemms[1].isTiled, true);
     EXPECT_EQ(read->gemms[1].count, 0.53125);
     EXPECT_EQ(read->traffic[2], 4e12);
   }
   EXPECT_EQ(textOf(*parse(textOf(CallWork()))), textOf(CallWork()));
+}
+
+/// Links that an exchange does not use have no key.
+TEST(CallWork, ReadsExchangesInsideOfAMachine) {
+  CallWork work;
+  work.kind = CallKind::Exchange, work.exchange = exchangeSample(), work.exchange.network = {};
+  std::string text = textOf(work);
+  EXPECT_EQ(text.find("network"), std::string::npos);
+  ASSERT_TRUE(parse(text));
+  EXPECT_EQ(parse(text)->exchange, work.exchange);
 }
 
 /// Another version of the compiler may have had other ops.
@@ -80,7 +94,6 @@ TEST(CallWork, RefusesOtherJson) {
       R"({"kind": "kernel", "ops": {}, "multiplies": [], "traffic": [null]})",
       R"({"kind": "kernel", "ops": {}, "multiplies": []})",
       R"({"kind": "exchange", "ops": {}, "multiplies": [], "traffic": []})",
-      R"({"kind": "exchange", "ops": {}, "multiplies": [], "traffic": [], "received": -1})",
   };
   for (const char *text : texts) EXPECT_FALSE(parse(text)) << text;
   auto withGemm = [](const char *type, const char *count, const char *m) {
@@ -92,6 +105,23 @@ TEST(CallWork, RefusesOtherJson) {
     EXPECT_FALSE(parse(withGemm(type, "1", "4"))) << type;
   for (const char *count : {"-1", "\"1\"", "null", "1e300"}) EXPECT_FALSE(parse(withGemm("f32", count, "4"))) << count;
   for (const char *m : {"0", "-4", "1.5", "null"}) EXPECT_FALSE(parse(withGemm("f32", "1", m))) << m;
+}
+
+TEST(CallWork, RefusesOtherExchanges) {
+  const char *texts[] = {
+      R"("received": -1)",
+      R"("received": 1)",
+      R"("exchange": "all_gather")",
+      R"("exchange": "all", "received": 1)",
+      R"("exchange": "all_gather", "received": 1, "inside": 3)",
+      R"("exchange": "all_gather", "received": 1, "inside": {"bytes": 1})",
+      R"("exchange": "all_gather", "received": 1, "inside": {"bytes": -1, "rounds": 1})",
+      R"("exchange": "all_gather", "received": 1, "network": {"bytes": 1, "rounds": -1})",
+      R"("exchange": "all_gather", "received": 1, "network": {"bytes": 1e30, "rounds": 1})",
+  };
+  const std::string rest = R"({"kind": "exchange", "ops": {}, "multiplies": [], "traffic": [], )";
+  EXPECT_TRUE(parse(rest + R"("exchange": "all_gather", "received": 1, "inside": {"bytes": 1, "rounds": 1}})"));
+  for (const char *text : texts) EXPECT_FALSE(parse(rest + text + "}")) << text;
 }
 
 /// What is accepted after random changes reads as the same again.

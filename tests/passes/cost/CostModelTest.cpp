@@ -37,9 +37,11 @@ CallWork elementWork(const char *op, int64_t elements, llvm::SmallVector<double,
   return work;
 }
 
-CallWork exchangeWork(int64_t received) {
+/// Over links of one class in so many rounds.
+CallWork exchangeWork(ExchangeKind kind, int64_t received, bool isNetwork, int64_t rounds = 1) {
   CallWork work;
-  work.kind = CallKind::Exchange, work.received = received;
+  work.kind = CallKind::Exchange, work.exchange = {kind, received};
+  (isNetwork ? work.exchange.network : work.exchange.inside) = {double(received), rounds};
   return work;
 }
 
@@ -61,8 +63,11 @@ std::vector<CallWork> manyWorks(size_t levels) {
   copy.kind = CallKind::Copy;
   copy.traffic.assign(levels, 1e7);
   works.push_back(copy);
-  works.push_back(exchangeWork(1 << 20));
-  works.back().traffic.assign(levels, 0.0);
+  for (ExchangeKind exchange : {ExchangeKind::AllGather, ExchangeKind::AllToAll})
+    for (bool isNetwork : {false, true}) {
+      works.push_back(exchangeWork(exchange, 1 << 20, isNetwork, 3));
+      works.back().traffic.assign(levels, 0.0);
+    }
   return works;
 }
 
@@ -145,24 +150,17 @@ TEST(CostModel, SumsOfL2CachesMayExceedAnL3Cache) {
 // Times
 //===----------------------------------------------------------------------===//
 
-/// Devices of one machine are connected by the fastest link that is described.
-TEST(CostModel, ExchangesTakeTheLatencyAndTheBandwidthOfTheLink) {
-  Target target = *Target::named("h100"); // nvlink 450 GB/s, pcie 64 GB/s
+TEST(CostModel, ExchangesTakeTheLatencyOfEachRoundAndTheBandwidthOfTheLink) {
+  Target target = *Target::named("h100"); // nvlink 450 GB/s, pcie 64 GB/s, network 50 GB/s
   target.figures.linkLatencies["nvlink"] = 2e-6;
+  target.figures.gpu.exchangeStart = 0;
   CostModel model(target, 1);
-  EXPECT_TRUE(model.knowsLinks());
-  EXPECT_DOUBLE_EQ(model.secondsOf(exchangeWork(900'000'000)), 2e-6 + 2e-3);
+  EXPECT_DOUBLE_EQ(model.secondsOf(exchangeWork(ExchangeKind::AllGather, 900'000'000, false, 3)), 3 * 2e-6 + 2e-3);
+  target.figures.linkLatencies["network"] = 0;
+  EXPECT_DOUBLE_EQ(CostModel(target, 1).secondsOf(exchangeWork(ExchangeKind::AllToAll, 50'000'000, true)), 1e-3);
   target.figures.linkBandwidths.erase("nvlink");
   target.figures.linkLatencies["pcie"] = 0;
-  EXPECT_DOUBLE_EQ(CostModel(target, 1).secondsOf(exchangeWork(64'000'000)), 1e-3);
-}
-
-TEST(CostModel, ExchangesTakeNoTimeIfOnlyTheirLinkIsUnknown) {
-  Target calibrated = cpu();
-  calibrated.figures.source = "calibrated";
-  EXPECT_FALSE(CostModel(calibrated, 4).knowsLinks());
-  EXPECT_EQ(CostModel(calibrated, 4).secondsOf(exchangeWork(1 << 30)), 0);
-  EXPECT_TRUE(CostModel(cpu(), 4).knowsLinks()) << "where all is assumed";
+  EXPECT_DOUBLE_EQ(CostModel(target, 1).secondsOf(exchangeWork(ExchangeKind::AllGather, 64'000'000, false)), 1e-3);
 }
 
 TEST(CostModel, MoreWorkTakesLonger) {

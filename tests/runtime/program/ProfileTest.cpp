@@ -56,6 +56,7 @@ TEST(Profile, ExchangesHaveTheirBytes) {
                            {{"w", "data", ExchangeSpec::Kind::AllGather, 8},
                             {"gradient of w", "data", ExchangeSpec::Kind::AllToAll, 100, "m.tsr:3:9"}}};
   manifest.target.ranks.exchanges[1].seconds = 0.25;
+  manifest.target.ranks.exchanges[1].work = {{"network", {{"bytes", 300}, {"rounds", 3}}}};
   Profile profile;
   profile.beginStep();
   for (int call = 0; call < 2; ++call) {
@@ -74,6 +75,8 @@ TEST(Profile, ExchangesHaveTheirBytes) {
   EXPECT_EQ(rows[0]["predicted"], 0.5);
   for (const char *key : {"received", "read", "written"}) EXPECT_EQ(rows[0][key], 300) << key;
   EXPECT_EQ(rows[0]["sent"], 2 * 299);
+  EXPECT_EQ(rows[0]["work"], manifest.target.ranks.exchanges[1].work);
+  EXPECT_TRUE(rows[0]["work"].contains("network"));
   EXPECT_EQ(profile.sentBy(1), 2 * 299);
   EXPECT_EQ(profile.sentBy(0), 0);
 }

@@ -54,6 +54,32 @@ TEST(RanksSpec, ReadsTheMeshAndExchanges) {
   EXPECT_EQ(ranks.received(second), 7);
 }
 
+RanksSpec onMachines(const std::string &machines) {
+  return parseManifest(R"({"abi": 8, "model": "m", "target": {"kind": "cpu")" + machines +
+                       R"(}, "arena": {"bytes": 256}, "entries": {}, "state": [], )" +
+                       withExchange(
+                           R"({"of": "a", "kind": "all_gather", "along": "data", "bytes": 7,
+                               "work": {"kind": "exchange", "network": {"bytes": 21, "rounds": 1}}},
+                              {"of": "b", "kind": "all_gather", "along": "tensor", "bytes": 7,
+                               "work": {"kind": "exchange", "inside": {"bytes": 7, "rounds": 1}}},
+                              {"of": "c", "kind": "all_gather", "along": "tensor", "bytes": 7})") +
+                       "}")
+      .target.ranks;
+}
+
+TEST(RanksSpec, ReadsTheMachinesOfThePlan) {
+  EXPECT_FALSE(onMachines("").machines);
+  RanksSpec ranks = onMachines(R"(, "machines": {"count": 4, "devices": 2})");
+  ASSERT_TRUE(ranks.machines);
+  EXPECT_EQ(ranks.machines->count, 4);
+  EXPECT_EQ(ranks.machines->devices, 2);
+  EXPECT_TRUE(ranks.exchanges[0].crossesMachines());
+  EXPECT_FALSE(ranks.exchanges[1].crossesMachines());
+  EXPECT_FALSE(ranks.exchanges[2].crossesMachines()) << "of an older version";
+  EXPECT_THROW(onMachines(R"(, "machines": {"count": 0, "devices": 2})"), Error);
+  EXPECT_THROW(onMachines(R"(, "machines": {"count": 1})"), Error);
+}
+
 TEST(RanksSpec, ReadsWhatALibraryAdds) {
   Manifest manifest = withRanks(withExchange(
       R"({"of": "g", "kind": "reduce_scatter", "type": "f32", "along": "data", "bytes": 100},

@@ -187,4 +187,20 @@ TEST(RankLaunchTest, RefusesTheLauncherOfMpich) {
   EXPECT_EQ(describe(both(srun, {{"PMI_SIZE", "8"}})), "rank 5 of 8, 3 on this host (srun)");
 }
 
+/// What a rank starts alone is no rank.
+TEST(RankLaunchTest, TheEnvironmentOfOneRankHasNoLauncher) {
+  for (const Variables &variables : {mpirun, srun, torchrun, Variables{{"PMI_SIZE", "4"}}}) {
+    for (const auto &[name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+    setenv("TESSERA_TEST_VARIABLE", "a=b", 1);
+    Variables alone;
+    for (const std::string &entry : environmentOfOneRank())
+      alone[entry.substr(0, entry.find('='))] = entry.substr(entry.find('=') + 1);
+    for (const auto &[name, value] : variables) unsetenv(name.c_str());
+    EXPECT_EQ(launchOf(alone).launcher, RankLauncher::None);
+    EXPECT_EQ(alone["TESSERA_TEST_VARIABLE"], "a=b");
+    EXPECT_TRUE(alone.count("PATH"));
+  }
+  unsetenv("TESSERA_TEST_VARIABLE");
+}
+
 } // namespace

@@ -1,6 +1,7 @@
 // How ranks on one machine divide it.
 
 #include "runtime/ranks/RankShare.h"
+#include "runtime/ranks/RankMachines.h"
 #include "tests/runtime/ranks/ThreadRanks.h"
 
 #include <algorithm>
@@ -82,6 +83,10 @@ TEST(RankShareTest, NoRankHasMoreThreadsThanAnother) {
     Processors own = world.rank() == 0 ? Processors{processors[0]} : processors;
     EXPECT_EQ(agreeOnShare(world, own, 0).threads(), 1);
   });
+}
+
+TEST(RankMachinesTest, RanksOfOneProcessAreOnOneMachine) {
+  onRanks(3, [](HostCommunicator &world) { EXPECT_EQ(machinesOfRanks(world), (std::vector<int>{0, 0, 0})); });
 }
 
 } // namespace

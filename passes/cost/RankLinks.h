@@ -1,0 +1,85 @@
+//===- RankLinks.h - what the links between ranks carry -------------------===//
+//
+// A link has a class: `network` is between machines, all other classes are inside of a machine, of which the fastest
+// one counts. `link_devices.CLASS` devices of a machine share a link. Rank r of a mesh is device r % D of machine
+// r / D, if a machine has D devices; ranks are numbered row-major, so the last axis of the mesh has neighbours.
+//
+// All groups along a mesh axis exchange at the same time. What the busiest link of each class carries, in one
+// direction, follows from where the members of the groups are and from what moves the bytes: a CPU's all-gather goes
+// around one ring, whose neighbours on different machines use the network; NCCL's goes through as many rings as members
+// have adapters, with a part of the bytes each; an all-to-all goes from each member to each. It is counted rank by
+// rank.
+// docs/cost.md has the formulas of groups that lie evenly, and the sources.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_COST_RANKLINKS_H
+#define TESSERA_PASSES_COST_RANKLINKS_H
+
+#include "ir/program/Machines.h"
+#include "ir/program/ProgramMesh.h"
+#include "ir/program/Target.h"
+
+namespace tessera {
+
+/// The class of the links between machines.
+inline constexpr llvm::StringLiteral networkClass = "network";
+/// The class of the links inside of a machine: of those that are described the fastest. Else a default one.
+std::string insideClass(const Target &target);
+
+/// What links of one class do in an exchange.
+struct LinkLoad {
+  double bytes = 0;   ///< that the busiest link carries in one direction
+  int64_t rounds = 0; ///< messages that follow each other
+
+  bool isUsed() const { return bytes > 0 || rounds > 0; }
+  bool operator==(const LinkLoad &) const = default;
+};
+
+/// The work of an exchange, as the model of costs sees it.
+struct ExchangeWork {
+  ExchangeKind kind = ExchangeKind::AllGather;
+  int64_t received = 0;     ///< bytes that a rank receives from all others
+  LinkLoad inside, network; ///< of links in a machine, and between machines
+
+  bool operator==(const ExchangeWork &) const = default;
+};
+
+/// The ranks of a mesh on machines, and the links between them.
+class RankLinks {
+public:
+  /// `mesh`: ranks along each axis, outermost first. Without `machines` all ranks are on one machine.
+  RankLinks(const Target &target, llvm::ArrayRef<int64_t> mesh, std::optional<Machines> machines);
+  /// Those of a program.
+  static RankLinks of(mlir::ModuleOp module);
+
+  /// An exchange along an axis of the mesh, by its position; `bytes`: from each rank for each other one.
+  ExchangeWork workOf(ExchangeKind kind, size_t axis, int64_t bytes) const;
+  /// One of the program's exchanges.
+  ExchangeWork workOf(StartOp start) const;
+  /// Whether groups along an axis have members on several machines.
+  bool crossesMachines(size_t axis) const { return loads[axis].machines > 1; }
+
+private:
+  /// What the busiest links of both classes carry for each byte from a rank for another one.
+  struct PerByte {
+    double inside = 0, network = 0;
+  };
+  struct AxisLoads {
+    int64_t ranks = 1, machines = 1; ///< of one group; the most machines that one of them is on
+    PerByte ring, direct;
+  };
+  AxisLoads loadsOf(int64_t stride, int64_t size) const;
+  /// Messages that follow each other: inside of machines, and between them.
+  std::pair<int64_t, int64_t> roundsOf(ExchangeKind kind, const AxisLoads &axis, int64_t bytes) const;
+
+  bool isGpu;
+  int64_t ranks = 1, devices = 1;           ///< all ranks; of a machine
+  int64_t insideSharing, networkSharing;    ///< devices that share a link
+  llvm::SmallVector<AxisLoads> loads;       ///< by axis
+  llvm::SmallVector<std::string> axisNames; ///< of a program
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_COST_RANKLINKS_H

@@ -1,0 +1,227 @@
+//===- ShardingCosts.cpp - what a sharding costs on a mesh ----------------===//
+
+#include "passes/sharding/search/ShardingCosts.h"
+#include "passes/gemm/Gemm.h"
+#include "passes/Passes.h"
+#include "passes/sharding/Sharding.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+ShardingCosts::ShardingCosts(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices)
+    : graph(graph), ranks(mesh), model(devices.model), links(devices.target, mesh, devices.machines) {
+  labels.resize(graph.getNodes().size());
+  for (unsigned node = 0; node < labels.size(); ++node) addLabels(node, {}, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Labels
+//===----------------------------------------------------------------------===//
+
+bool ShardingCosts::canDivideNode(unsigned number, const SizedAxis &axis, unsigned along) const {
+  const ShardingNode &node = graph.getNodes()[number];
+  if (axis.size < ranks[along]) return false;
+  if (node.kind != ShardingNode::Kind::Ops) return true;
+  StringRef name = graph.axisName(axis.id);
+  return llvm::all_of(node.ops, [&](Operation *op) {
+    bool hasAxis = llvm::any_of(spaceOf(op), [&](AxisAttr ofOp) { return ofOp.getName() == name; });
+    return !hasAxis || canDivide(op, name, ranks[along]);
+  });
+}
+
+/// All ways to go on along the mesh axes from one on.
+void ShardingCosts::addLabels(unsigned node, Form form, unsigned along) {
+  if (along == ranks.size()) {
+    labels[node].push_back(form);
+    return;
+  }
+  addLabels(node, form, along + 1);
+  if (ranks[along] == 1) return;
+  for (const SizedAxis &axis : graph.getNodes()[node].axes) {
+    if (llvm::is_contained(form.along, axis.id) || !canDivideNode(node, axis, along)) continue;
+    form.along[along] = axis.id;
+    addLabels(node, form, along + 1);
+    form.along[along] = wholeForm;
+  }
+  if (!graph.getNodes()[node].mayPend) return;
+  form.along[along] = pendingForm;
+  addLabels(node, form, along + 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+double ShardingCosts::elementsOf(const TensorShape &shape, const Form &form) const {
+  double elements = 1;
+  for (const SizedAxis &axis : shape.axes) {
+    auto along = llvm::find(form.along, axis.id);
+    int64_t size = along == form.along.end() ? axis.size : partSize(axis.size, ranks[along - form.along.begin()]);
+    elements *= static_cast<double>(size);
+  }
+  return elements;
+}
+
+double ShardingCosts::bytesOf(const ShardedAccess &access, const Form &ofNode) const {
+  return access.shape.elementBytes * elementsOf(access.shape, access.form(ofNode));
+}
+
+int64_t ShardingCosts::sizeOf(StringRef axis, int64_t size, const Form &form) const {
+  for (auto [i, id] : llvm::enumerate(form.along))
+    if (id != wholeForm && id != pendingForm && graph.axisName(id) == axis) return partSize(size, ranks[i]);
+  return size;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
+  const ShardingNode &node = graph.getNodes()[number];
+  CallWork work;
+  auto local = [&](NamedTensorType type) {
+    int64_t elements = 1;
+    for (AxisAttr axis : type.getAxes()) elements *= sizeOf(axis.getName(), axis.getSize(), form);
+    return elements;
+  };
+  auto multiply = [&](NamedTensorType a, NamedTensorType b, ArrayRef<StringRef> over, Value typed) {
+    MultiplyWork gemm;
+    gemm.m = gemm.n = gemm.k = 1;
+    gemm.type = elementTypeOf(tensorType(typed).getElementType()).value_or(ElementType::F32);
+    for (AxisAttr axis : a.getAxes()) {
+      int64_t size = sizeOf(axis.getName(), axis.getSize(), form);
+      if (llvm::is_contained(over, axis.getName()))
+        gemm.k *= size;
+      else if (b.hasAxis(axis.getName()))
+        gemm.count *= static_cast<double>(size);
+      else
+        gemm.m *= size;
+    }
+    for (AxisAttr axis : b.getAxes())
+      if (!a.hasAxis(axis.getName())) gemm.n *= sizeOf(axis.getName(), axis.getSize(), form);
+    return gemm;
+  };
+  for (Operation *op : node.ops) {
+    if (auto contract = dyn_cast<ContractOp>(op)) {
+      work.gemms.push_back(multiply(tensorType(contract.getLhs()), tensorType(contract.getRhs()),
+                                    names(contract.getOver()), contract.getLhs()));
+      work.kind = CallKind::Gemm;
+      continue;
+    }
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
+      NamedTensorType q = tensorType(attention.getQ()), k = tensorType(attention.getK());
+      MultiplyWork scores = multiply(q, k, names(attention.getHidden()), attention.getQ());
+      scores.isTiled = true;
+      work.gemms.push_back(scores);
+      std::swap(scores.n, scores.k);
+      work.gemms.push_back(scores);
+      continue;
+    }
+    if (op->hasTrait<traits::HasNoArithmetic>() && !isa<ElementwiseOpInterface>(op)) continue;
+    NamedTensorType computed = tensorType(op->getResult(0));
+    if (auto reduce = dyn_cast<ReduceOp>(op)) computed = reduce.getX().getType();
+    if (auto scatter = dyn_cast<ScatterAddOp>(op)) computed = scatter.getUpdates().getType();
+    work.ops.push_back({op->getName().stripDialect(), local(computed)});
+  }
+  SmallVector<int64_t, 4> caches = model.cacheBytes();
+  work.traffic.assign(caches.size() + 1, 0.0);
+  auto access = [&](double bytes, double times) {
+    size_t level = llvm::find_if(caches, [&](int64_t cache) { return 2 * bytes <= cache; }) - caches.begin();
+    work.traffic[level] += times * bytes;
+  };
+  // Of a table only what is read of it.
+  auto gather = node.ops.size() == 1 ? dyn_cast<GatherOp>(node.ops.front()) : GatherOp();
+  for (const ShardedAccess &read : node.read) {
+    double bytes = bytesOf(read, form);
+    if (gather) bytes = std::min(bytes, static_cast<double>(local(gather.getType())) * read.shape.elementBytes);
+    access(bytes, 1);
+  }
+  for (const ShardedAccess &written : node.written) access(bytesOf(written, form), model.readsLinesToWrite() ? 2 : 1);
+  return work;
+}
+
+double ShardingCosts::secondsOf(unsigned node, const Form &form) const {
+  if (graph.getNodes()[node].kind != ShardingNode::Kind::Ops) return 0;
+  return graph.getNodes()[node].runs * model.secondsOf(workOf(node, form));
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+/// `bytes`: from each rank for each other one.
+double ShardingCosts::secondsOfMessage(ExchangeKind kind, unsigned along, double bytes) const {
+  CallWork work;
+  work.kind = CallKind::Exchange, work.exchange = links.workOf(kind, along, static_cast<int64_t>(bytes));
+  return model.secondsOf(work);
+}
+
+/// As `partition` and `localize` build it: sums are completed first, then what is divided in another way becomes whole,
+/// and of what is whole a rank takes its part.
+double ShardingCosts::secondsOfExchange(const TensorShape &shape, Form from, const Form &to) const {
+  const auto leastDivided = static_cast<double>(LocalizePassOptions().leastDivided);
+  double seconds = 0;
+  auto bytes = [&] { return shape.elementBytes * elementsOf(shape, from); };
+  for (unsigned i = 0; i < ranks.size(); ++i) {
+    AxisId before = from.along[i], after = to.along[i];
+    double part = bytes() / static_cast<double>(ranks[i]);
+    if (before == after) continue;
+    if (after == pendingForm) return INFINITY;
+    if (before != pendingForm) continue;
+    if (after != wholeForm && !llvm::is_contained(from.along, after)) { // reduce-scatter
+      seconds += secondsOfMessage(ExchangeKind::AllToAll, i, part);
+      from.along[i] = after;
+      continue;
+    }
+    bool isSmall = elementsOf(shape, from) < leastDivided;
+    seconds += isSmall ? secondsOfMessage(ExchangeKind::AllGather, i, bytes())
+                       : secondsOfMessage(ExchangeKind::AllToAll, i, part) +
+                             secondsOfMessage(ExchangeKind::AllGather, i, part);
+    from.along[i] = wholeForm;
+  }
+  for (unsigned i = 0; i < ranks.size(); ++i) {
+    if (from.along[i] == to.along[i] || from.along[i] == wholeForm) continue;
+    seconds += secondsOfMessage(ExchangeKind::AllGather, i, bytes());
+    from.along[i] = wholeForm;
+  }
+  return seconds;
+}
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+std::pair<std::vector<Form>, std::vector<unsigned>> ShardingCosts::formsOf(unsigned node, const FormMap &map) const {
+  std::vector<Form> forms;
+  std::vector<unsigned> numbers;
+  for (const Form &label : labels[node]) {
+    Form form = map(label);
+    auto known = llvm::find(forms, form);
+    numbers.push_back(known - forms.begin());
+    if (known == forms.end()) forms.push_back(form);
+  }
+  return {std::move(forms), std::move(numbers)};
+}
+
+LabelProblem ShardingCosts::problem() const {
+  LabelProblem problem;
+  for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
+    std::vector<LabelCost> costs;
+    for (const Form &form : labels[i]) {
+      LabelCost cost{secondsOf(i, form), 0};
+      for (const ShardedAccess &alive : node.alive) cost.bytes += bytesOf(alive, form);
+      costs.push_back(cost);
+    }
+    problem.addVariable(costs);
+  }
+  for (const ShardingEdge &edge : graph.getEdges()) {
+    auto [produced, ofFrom] = formsOf(edge.from, edge.produced);
+    auto [wanted, ofTo] = formsOf(edge.to, edge.wanted);
+    std::vector<LabelCost> table;
+    for (const Form &from : produced)
+      for (const Form &to : wanted) table.push_back({edge.runs * secondsOfExchange(edge.shape, from, to), 0});
+    problem.addPair(edge.from, edge.to, ofFrom, ofTo, table);
+  }
+  return problem;
+}

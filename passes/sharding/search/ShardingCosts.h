@@ -1,0 +1,57 @@
+//===- ShardingCosts.h - what a sharding costs on a mesh ------------------===//
+//
+// The labels of the nodes of a graph (ShardingGraph.h) on a mesh, and what they cost: the time that ops take on their
+// parts, that of the exchanges which bring values from one form to another, and the memory of what is alive at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_SHARDING_SEARCH_SHARDINGCOSTS_H
+#define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGCOSTS_H
+
+#include "passes/cost/CostModel.h"
+#include "passes/cost/RankLinks.h"
+#include "passes/sharding/search/LabelProblem.h"
+#include "passes/sharding/search/ShardingGraph.h"
+
+namespace tessera {
+
+/// What a program runs on.
+struct SearchDevices {
+  Target target;
+  CostModel model;
+  std::optional<Machines> machines; ///< none: all ranks are on one machine
+};
+
+class ShardingCosts {
+public:
+  /// `mesh`: ranks along each axis, of which there are at most `mostMeshAxes`.
+  ShardingCosts(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices);
+
+  /// The forms that a node may have, in a fixed order; the first is whole.
+  llvm::ArrayRef<Form> labelsOf(unsigned node) const { return labels[node]; }
+  /// A variable for each node, with these labels.
+  LabelProblem problem() const;
+
+private:
+  bool canDivideNode(unsigned node, const SizedAxis &axis, unsigned along) const;
+  void addLabels(unsigned node, Form form, unsigned along);
+  double elementsOf(const TensorShape &shape, const Form &form) const;
+  double bytesOf(const ShardedAccess &access, const Form &ofNode) const;
+  double secondsOf(unsigned node, const Form &form) const;
+  CallWork workOf(unsigned node, const Form &form) const;
+  int64_t sizeOf(llvm::StringRef axis, int64_t size, const Form &form) const;
+  double secondsOfExchange(const TensorShape &shape, Form from, const Form &to) const;
+  double secondsOfMessage(ExchangeKind kind, unsigned along, double bytes) const;
+  /// Of the labels of a node the forms that they give a value, each once, and for each label which of them.
+  std::pair<std::vector<Form>, std::vector<unsigned>> formsOf(unsigned node, const FormMap &map) const;
+
+  const ShardingGraph &graph;
+  llvm::SmallVector<int64_t, mostMeshAxes> ranks; ///< along each mesh axis
+  const CostModel &model;
+  RankLinks links;
+  std::vector<std::vector<Form>> labels; ///< by node
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_SHARDING_SEARCH_SHARDINGCOSTS_H

@@ -1,0 +1,134 @@
+//===- ShardingGraph.h - what can be divided, and what depends on it ------===//
+//
+// A function as the search for a sharding sees it: nodes that are each divided as one, and edges along which values go
+// from one node to another. It knows no mesh; what it costs to divide its nodes along the axes of one is in
+// ShardingCosts.h.
+//
+//   ops      a chain of elementwise ops with equal axes, or one other op: the axes that it works along
+//   value    one that several nodes read, one that a repeat carries or stacks: it may have another form than what
+//            computes it, and than what reads it
+//   state    a parameter or another state; the moments of a parameter are one node
+//   input    rows of data, which ranks may be given in parts
+//
+// The *form* of a value says for each mesh axis what it is along it: whole, divided along one of its axes, or a sum
+// whose terms the ranks have (*pending*). Values that are always whole, such as scalars, have no node.
+//
+// A renamed axis is the same axis under another name: `rename` is no node.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PASSES_SHARDING_SEARCH_SHARDINGGRAPH_H
+#define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGGRAPH_H
+
+#include "ir/dialect/Tsr.h"
+#include "llvm/ADT/DenseMap.h"
+#include <array>
+
+namespace tessera {
+
+/// The name of an axis, by number; 0 is none.
+using AxisId = uint8_t;
+inline constexpr AxisId wholeForm = 0, pendingForm = 255;
+inline constexpr unsigned mostMeshAxes = 4;
+
+/// What a value is along each mesh axis: whole, the axis that is divided, or pending.
+struct Form {
+  std::array<AxisId, mostMeshAxes> along{};
+  bool operator==(const Form &) const = default;
+};
+
+/// The form of a value by that of a node: its axes under the names that they have in the value.
+class FormMap {
+public:
+  FormMap() { to.fill(0); }
+  static FormMap identity(mlir::ArrayRef<AxisId> axes);
+  void set(AxisId axis, AxisId becomes) { to[axis] = becomes; }
+  AxisId operator[](AxisId axis) const { return axis == pendingForm ? pendingForm : to[axis]; }
+  Form operator()(const Form &form) const;
+  /// First this, then another one.
+  FormMap then(const FormMap &next) const;
+  bool operator==(const FormMap &) const = default;
+
+private:
+  std::array<AxisId, 64> to;
+};
+
+struct SizedAxis {
+  AxisId id = 0;
+  int64_t size = 0;
+};
+
+/// The axes and the element of a tensor.
+struct TensorShape {
+  llvm::SmallVector<SizedAxis, 5> axes;
+  double elementBytes = 0;
+};
+
+/// A tensor of a node: its form by that of the node.
+struct ShardedAccess {
+  TensorShape shape;
+  FormMap form;
+};
+
+struct ShardingNode {
+  enum class Kind { Ops, Value, State, Input };
+  Kind kind = Kind::Ops;
+  llvm::SmallVector<mlir::Operation *, 1> ops; ///< in program order; states
+  mlir::Value value;                           ///< of a value or an input
+  llvm::SmallVector<SizedAxis, 6> axes;        ///< that it may be divided along
+  bool mayPend = false;                        ///< a sum of sums: it may be a sum whose terms the ranks have
+  double runs = 1;                             ///< of its ops in one run of the function
+  /// What goes through memory: what the ops read of other nodes, and what others read of them.
+  llvm::SmallVector<ShardedAccess, 4> read, written;
+  /// What takes memory at the moment of the function at which most is alive.
+  llvm::SmallVector<ShardedAccess, 2> alive;
+};
+
+/// A value that goes from a node to another one.
+struct ShardingEdge {
+  unsigned from = 0, to = 0;
+  FormMap produced, wanted; ///< its form by that of either node
+  TensorShape shape;
+  double runs = 1;
+};
+
+/// A value by the node that computes it.
+struct ValueSource {
+  unsigned node = 0;
+  FormMap form;
+};
+
+class ShardingGraph {
+public:
+  /// Of an entry function after `optimize`.
+  explicit ShardingGraph(mlir::func::FuncOp function);
+
+  mlir::func::FuncOp getFunction() const { return function; }
+  llvm::ArrayRef<ShardingNode> getNodes() const { return nodes; }
+  llvm::ArrayRef<ShardingEdge> getEdges() const { return edges; }
+  llvm::StringRef axisName(AxisId id) const { return axisNames[id]; }
+  /// 0 if the function has no such axis.
+  AxisId axisNumber(llvm::StringRef name) const { return axisIds.lookup(name); }
+  /// The node whose form a value has where it is read; null if it is always whole.
+  const ValueSource *sourceOf(mlir::Value value) const;
+  /// The node that computes it, or that of the state; the same unless a node of its own stands between.
+  const ValueSource *originOf(mlir::Value value) const;
+  /// How an operand is wanted by the node that reads it.
+  FormMap wantedForm(mlir::OpOperand &operand, unsigned node) const;
+  TensorShape shapeOf(NamedTensorType type) const;
+
+private:
+  friend class ShardingGraphBuilder;
+
+  mlir::func::FuncOp function;
+  std::vector<ShardingNode> nodes;
+  std::vector<ShardingEdge> edges;
+  llvm::DenseMap<mlir::Value, ValueSource> sources;
+  llvm::DenseMap<mlir::Value, ValueSource> origins; ///< where they are others than the sources
+  llvm::SmallVector<llvm::StringRef> axisNames; ///< by number
+  llvm::StringMap<AxisId> axisIds;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_SHARDING_SEARCH_SHARDINGGRAPH_H
