@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
@@ -16,6 +17,7 @@
 #include "passes/sharding/StateShardings.h"
 #include "passes/sharding/search/ShardingSearch.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 namespace tessera {
 #define GEN_PASS_DEF_SHARDPASS
@@ -160,9 +162,22 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     ModuleOp module = getOperation();
     FailureOr<Target> target = Target::read(module);
     if (failed(target)) return signalPassFailure();
-    std::optional<ModuleSharding> found = findSharding(module, devices, {*target, CostModel(*target, threads), Machines::of(module)});
+    std::optional<int64_t> memory = MemorySettings::of(module).budget;
+    if (!memory) memory = target->figures.memoryBytes;
+    SearchDevices on{*target, CostModel(*target, threads), Machines::of(module)};
+    std::optional<ModuleSharding> found;
+    if (memory) found = findSharding(module, devices, on, static_cast<double>(*memory));
+    // What is saved may be more than what is planned in the end: later phases recompute and reuse.
+    if (!found) found = findSharding(module, devices, on, INFINITY);
     if (!found)
       return refuse("no mesh of " + std::to_string(devices) + " devices divides the program: leave out --devices");
+    Builder builder(&getContext());
+    auto amount = [&](StringRef name, double value) {
+      return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
+    };
+    module->setAttr(attrs::foundSharding,
+                    builder.getDictionaryAttr({amount("bound", found->bound), amount("bytes", found->step.cost.bytes),
+                                               amount("seconds", found->step.cost.seconds)}));
     ProgramMesh::set(module, found->mesh);
     for (StateOp state : stateTable(module))
       state->setAttr(attrs::sharding, found->ofStates[state.getPath()].getAttribute(&getContext()));

@@ -34,8 +34,12 @@ inline constexpr llvm::StringLiteral shardStates = "tsr.shard_states"; ///< the 
 inline constexpr llvm::StringLiteral zero = "tsr.zero";                ///< the level of ZeRO: 1, 2 or 3
 /// The number of leaves that the batch of `step` is cut into, whose gradients add in a binary tree; absent: none.
 inline constexpr llvm::StringLiteral leaves = "tsr.leaves";
-/// "library": the library that moves bytes between GPUs also adds, in an order of its own; absent: generated code does.
+/// Ranks for which a mesh is to be found; absent: it is as `tsr.mesh` says.
 inline constexpr llvm::StringLiteral devices = "tsr.devices";
+/// What the search for a sharding predicts: dictionary {seconds, bound, bytes}, of a step, of one with any sharding that
+/// is within the limits, and of what is alive at once on a rank.
+inline constexpr llvm::StringLiteral foundSharding = "tsr.found_sharding";
+/// "library": the library that moves bytes between GPUs also adds, in an order of its own; absent: generated code does.
 inline constexpr llvm::StringLiteral reductions = "tsr.reductions";
 // What the user says about memory (ir/program/MemorySettings.h), and what the phase `rematerialize` found.
 inline constexpr llvm::StringLiteral memory = "tsr.memory";       ///< dictionary {budget, arena}, in bytes

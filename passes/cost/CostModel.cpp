@@ -239,16 +239,27 @@ std::string CostModel::linkKey(StringRef figure, StringRef linkClass, ExchangeKi
   return figures.contains(ofKind) ? ofKind : ofClass;
 }
 
-double CostModel::exchangeSeconds(const ExchangeWork &work) const {
-  double seconds = isGpu ? get("exchange_start") : 0, longest = 0;
-  auto add = [&](const LinkLoad &load, StringRef linkClass) {
-    if (!load.isUsed()) return;
-    seconds += static_cast<double>(load.rounds) * get(linkKey("link_latency.", linkClass, work.kind));
-    longest = std::max(longest, load.bytes / get(linkKey("link_bandwidth.", linkClass, work.kind)));
+double CostModel::linkFigure(StringRef figure, StringRef linkClass, ExchangeKind kind) const {
+  return get(linkKey(figure, linkClass, kind));
+}
+
+ExchangeFigures CostModel::exchangeFigures(ExchangeKind kind, bool usesInside, bool usesNetwork) const {
+  ExchangeFigures result;
+  auto read = [&](StringRef linkClass) {
+    return ExchangeFigures::Link{linkFigure("link_latency.", linkClass, kind),
+                                 linkFigure("link_bandwidth.", linkClass, kind)};
   };
-  add(work.inside, inside);
-  add(work.network, networkClass);
-  return seconds + longest;
+  if (isGpu) result.start = get("exchange_start");
+  if (usesInside) result.inside = read(inside);
+  if (usesNetwork) result.network = read(networkClass);
+  return result;
+}
+
+/// Links of both classes carry their bytes at the same time; messages follow each other.
+double ExchangeFigures::secondsOf(const ExchangeWork &work) const {
+  double waiting = static_cast<double>(work.inside.rounds) * inside.latency +
+                   static_cast<double>(work.network.rounds) * network.latency;
+  return start + waiting + std::max(work.inside.bytes / inside.bandwidth, work.network.bytes / network.bandwidth);
 }
 
 SmallVector<std::string, 2> CostModel::assumedLinks(const ExchangeWork &work) const {
@@ -263,7 +274,8 @@ SmallVector<std::string, 2> CostModel::assumedLinks(const ExchangeWork &work) co
 }
 
 double CostModel::secondsOf(const CallWork &work) const {
-  if (work.kind == CallKind::Exchange) return exchangeSeconds(work.exchange);
+  if (const ExchangeWork &exchange = work.exchange; work.kind == CallKind::Exchange)
+    return exchangeFigures(exchange.kind, exchange.inside.isUsed(), exchange.network.isUsed()).secondsOf(exchange);
   int sharing = work.isAlone ? 1 : threads;
   double seconds = std::hypot(computeSeconds(work, sharing), memorySeconds(work, sharing));
   if (isGpu) seconds = std::max(seconds, get("shortest_kernel"));

@@ -39,6 +39,17 @@ enum class CostSource { Assumed, DataSheet, Calibrated };
 /// "assumed", "data sheet" or "calibrated".
 llvm::StringRef stringify(CostSource source);
 
+/// What the time of exchanges of one kind depends on.
+struct ExchangeFigures {
+  struct Link {
+    double latency = 0, bandwidth = 1; ///< seconds a message, bytes a second
+  };
+  double start = 0; ///< seconds
+  Link inside, network;
+
+  double secondsOf(const ExchangeWork &work) const;
+};
+
 class CostModel {
 public:
   /// `threads`: of the program, on a CPU.
@@ -66,6 +77,9 @@ public:
   /// What it may take at most in a run, which also reads rows and reports between two calls.
   double mostOf(double seconds, double assumed = 0) const;
 
+  /// Of exchanges of a kind over links of the classes that are used; the others stay as they are by default.
+  ExchangeFigures exchangeFigures(ExchangeKind kind, bool usesInside = true, bool usesNetwork = true) const;
+
   /// A figure, or its default.
   double get(llvm::StringRef key) const;
   void set(llvm::StringRef key, double value) { figures[key] = value; }
@@ -79,7 +93,7 @@ private:
   double memorySeconds(const CallWork &work, int sharing) const;
   double opSeconds(const OpCount &count, int sharing) const;
   double gemmSeconds(const MultiplyWork &gemm, CallKind kind, int sharing) const;
-  double exchangeSeconds(const ExchangeWork &work) const;
+  double linkFigure(llvm::StringRef figure, llvm::StringRef linkClass, ExchangeKind kind) const;
   /// The key of a figure of a link: for the collective, if the description has that, else for all.
   std::string linkKey(llvm::StringRef figure, llvm::StringRef linkClass, ExchangeKind kind) const;
   double peakRate(ElementType type, bool tf32, int sharing) const;

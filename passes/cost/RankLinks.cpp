@@ -127,6 +127,10 @@ RankLinks::RankLinks(const Target &target, ArrayRef<int64_t> mesh, std::optional
   }
 }
 
+bool RankLinks::isReorderingOf(const RankLinks &other) const {
+  return loads.size() == other.loads.size() && std::is_permutation(loads.begin(), loads.end(), other.loads.begin());
+}
+
 RankLinks RankLinks::of(ModuleOp module) {
   ProgramMesh mesh = ProgramMesh::of(module);
   auto sizes = llvm::map_to_vector(mesh.getAxes(), [](AxisAttr axis) { return axis.getSize(); });

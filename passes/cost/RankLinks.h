@@ -57,6 +57,8 @@ public:
   ExchangeWork workOf(ExchangeKind kind, size_t axis, int64_t bytes) const;
   /// One of the program's exchanges.
   ExchangeWork workOf(StartOp start) const;
+  /// Whether the axes of another mesh are these in another order, as far as the time of exchanges goes.
+  bool isReorderingOf(const RankLinks &other) const;
   /// Whether groups along an axis have members on several machines.
   bool crossesMachines(size_t axis) const { return loads[axis].machines > 1; }
 
@@ -64,10 +66,12 @@ private:
   /// What the busiest links of both classes carry for each byte from a rank for another one.
   struct PerByte {
     double inside = 0, network = 0;
+    auto operator<=>(const PerByte &) const = default;
   };
   struct AxisLoads {
     int64_t ranks = 1, machines = 1; ///< of one group; the most machines that one of them is on
     PerByte ring, direct;
+    auto operator<=>(const AxisLoads &) const = default;
   };
   AxisLoads loadsOf(int64_t stride, int64_t size) const;
   /// Messages that follow each other: inside of machines, and between them.

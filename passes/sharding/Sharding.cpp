@@ -119,6 +119,11 @@ bool tessera::makesBlocks(SplitOp split) {
   return role && role.getValue() == "data" && onlySplitOf(argument);
 }
 
+SplitOp tessera::splitIntoBlocks(BlockArgument input) {
+  SplitOp split = onlySplitOf(input);
+  return split && makesBlocks(split) ? split : SplitOp();
+}
+
 Blocks tessera::blocksOf(BlockArgument argument) {
   SplitOp split = onlySplitOf(argument);
   if (!split || !makesBlocks(split) || Sharding::of(split).meshAxis(split.getAxis()).empty()) return {};
@@ -279,8 +284,8 @@ static void addReaders(Value value, SmallVectorImpl<Operation *> &readers) {
 
 /// An error if what reads an input in blocks is not divided like the input.
 static LogicalResult verifyBlocks(BlockArgument input, const Sharding &ofInput) {
-  SplitOp split = onlySplitOf(input);
-  if (!split || !makesBlocks(split)) return success();
+  SplitOp split = splitIntoBlocks(input);
+  if (!split) return success();
   StringRef axis = split.getAxis();
   SmallVector<Operation *> readers;
   addReaders(input, readers);

@@ -65,6 +65,9 @@ struct Blocks {
 /// Whether a split makes blocks of an input of a function that is read in these blocks only.
 bool makesBlocks(SplitOp split);
 
+/// The first of the splits that read an input of a function in blocks only; null if it is read in another way.
+SplitOp splitIntoBlocks(mlir::BlockArgument input);
+
 /// Of an argument of an entry function, after `shard`.
 Blocks blocksOf(mlir::BlockArgument argument);
 

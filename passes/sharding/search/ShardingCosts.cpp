@@ -1,8 +1,8 @@
 //===- ShardingCosts.cpp - what a sharding costs on a mesh ----------------===//
 
 #include "passes/sharding/search/ShardingCosts.h"
-#include "passes/gemm/Gemm.h"
 #include "passes/Passes.h"
+#include "passes/gemm/Gemm.h"
 #include "passes/sharding/Sharding.h"
 #include <cmath>
 
@@ -10,7 +10,9 @@ using namespace mlir;
 using namespace tessera;
 
 ShardingCosts::ShardingCosts(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices)
-    : graph(graph), ranks(mesh), model(devices.model), links(devices.target, mesh, devices.machines) {
+    : graph(graph), ranks(mesh), model(devices.model), links(devices.target, mesh, devices.machines),
+      allToAll(model.exchangeFigures(ExchangeKind::AllToAll)),
+      allGather(model.exchangeFigures(ExchangeKind::AllGather)) {
   labels.resize(graph.getNodes().size());
   for (unsigned node = 0; node < labels.size(); ++node) addLabels(node, {}, 0);
 }
@@ -152,40 +154,70 @@ double ShardingCosts::secondsOf(unsigned node, const Form &form) const {
 
 /// `bytes`: from each rank for each other one.
 double ShardingCosts::secondsOfMessage(ExchangeKind kind, unsigned along, double bytes) const {
-  CallWork work;
-  work.kind = CallKind::Exchange, work.exchange = links.workOf(kind, along, static_cast<int64_t>(bytes));
-  return model.secondsOf(work);
+  const ExchangeFigures &figures = kind == ExchangeKind::AllToAll ? allToAll : allGather;
+  return figures.secondsOf(links.workOf(kind, along, static_cast<int64_t>(bytes)));
+}
+
+ShardingCosts::DividedShape::DividedShape(const TensorShape &shape, ArrayRef<int64_t> ranks)
+    : bytes(shape.elementBytes) {
+  for (const SizedAxis &axis : shape.axes) {
+    bytes *= static_cast<double>(axis.size);
+    for (auto [i, count] : llvm::enumerate(ranks))
+      parts[i][axis.id] = static_cast<double>(partSize(axis.size, count)) / static_cast<double>(axis.size);
+  }
 }
 
 /// As `partition` and `localize` build it: sums are completed first, then what is divided in another way becomes whole,
 /// and of what is whole a rank takes its part.
-double ShardingCosts::secondsOfExchange(const TensorShape &shape, Form from, const Form &to) const {
-  const auto leastDivided = static_cast<double>(LocalizePassOptions().leastDivided);
-  double seconds = 0;
-  auto bytes = [&] { return shape.elementBytes * elementsOf(shape, from); };
+double ShardingCosts::secondsOfExchange(const DividedShape &shape, Form from, const Form &to) const {
+  double seconds = 0, bytes = shape.bytes;
+  auto isDivision = [](AxisId axis) { return axis != wholeForm && axis != pendingForm; };
+  for (unsigned i = 0; i < ranks.size(); ++i)
+    if (isDivision(from.along[i])) bytes *= shape.parts[i][from.along[i]];
   for (unsigned i = 0; i < ranks.size(); ++i) {
     AxisId before = from.along[i], after = to.along[i];
-    double part = bytes() / static_cast<double>(ranks[i]);
     if (before == after) continue;
     if (after == pendingForm) return INFINITY;
     if (before != pendingForm) continue;
+    double part = bytes / static_cast<double>(ranks[i]);
     if (after != wholeForm && !llvm::is_contained(from.along, after)) { // reduce-scatter
       seconds += secondsOfMessage(ExchangeKind::AllToAll, i, part);
       from.along[i] = after;
+      bytes *= shape.parts[i][after];
       continue;
     }
-    bool isSmall = elementsOf(shape, from) < leastDivided;
-    seconds += isSmall ? secondsOfMessage(ExchangeKind::AllGather, i, bytes())
+    bool isSmall = bytes < shape.leastDividedBytes;
+    seconds += isSmall ? secondsOfMessage(ExchangeKind::AllGather, i, bytes)
                        : secondsOfMessage(ExchangeKind::AllToAll, i, part) +
                              secondsOfMessage(ExchangeKind::AllGather, i, part);
     from.along[i] = wholeForm;
   }
   for (unsigned i = 0; i < ranks.size(); ++i) {
     if (from.along[i] == to.along[i] || from.along[i] == wholeForm) continue;
-    seconds += secondsOfMessage(ExchangeKind::AllGather, i, bytes());
+    seconds += secondsOfMessage(ExchangeKind::AllGather, i, bytes);
+    bytes /= shape.parts[i][from.along[i]];
     from.along[i] = wholeForm;
   }
   return seconds;
+}
+
+/// Many edges have the same.
+const std::vector<double> &ShardingCosts::exchangesOf(const TensorShape &shape, const std::vector<Form> &produced,
+                                                      const std::vector<Form> &wanted) {
+  std::vector<int64_t> key{static_cast<int64_t>(8 * shape.elementBytes)};
+  for (const SizedAxis &axis : shape.axes) llvm::append_values(key, axis.id, axis.size);
+  for (const std::vector<Form> *forms : {&produced, &wanted}) {
+    key.push_back(-1);
+    for (const Form &form : *forms) key.push_back(form.number());
+  }
+  auto [known, isNew] = exchanges.try_emplace(std::move(key));
+  if (!isNew) return known->second;
+  DividedShape divided(shape, ranks);
+  divided.leastDividedBytes = shape.elementBytes * static_cast<double>(LocalizePassOptions().leastDivided);
+  known->second.reserve(produced.size() * wanted.size());
+  for (const Form &from : produced)
+    for (const Form &to : wanted) known->second.push_back(secondsOfExchange(divided, from, to));
+  return known->second;
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,17 +226,24 @@ double ShardingCosts::secondsOfExchange(const TensorShape &shape, Form from, con
 
 std::pair<std::vector<Form>, std::vector<unsigned>> ShardingCosts::formsOf(unsigned node, const FormMap &map) const {
   std::vector<Form> forms;
-  std::vector<unsigned> numbers;
+  std::vector<unsigned> classes;
+  DenseMap<uint64_t, unsigned> known;
   for (const Form &label : labels[node]) {
     Form form = map(label);
-    auto known = llvm::find(forms, form);
-    numbers.push_back(known - forms.begin());
-    if (known == forms.end()) forms.push_back(form);
+    auto [number, isNew] = known.try_emplace(form.number(), forms.size());
+    if (isNew) forms.push_back(form);
+    classes.push_back(number->second);
   }
-  return {std::move(forms), std::move(numbers)};
+  return {std::move(forms), std::move(classes)};
 }
 
-LabelProblem ShardingCosts::problem() const {
+/// Whether two forms divide an axis along the same mesh axis, or not at all.
+static bool areTogether(const Form &some, const Form &others, AxisId axis) {
+  return llvm::all_of(llvm::zip(some.along, others.along),
+                      [&](auto pair) { return (std::get<0>(pair) == axis) == (std::get<1>(pair) == axis); });
+}
+
+LabelProblem ShardingCosts::problem() {
   LabelProblem problem;
   for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
     std::vector<LabelCost> costs;
@@ -219,8 +258,11 @@ LabelProblem ShardingCosts::problem() const {
     auto [produced, ofFrom] = formsOf(edge.from, edge.produced);
     auto [wanted, ofTo] = formsOf(edge.to, edge.wanted);
     std::vector<LabelCost> table;
-    for (const Form &from : produced)
-      for (const Form &to : wanted) table.push_back({edge.runs * secondsOfExchange(edge.shape, from, to), 0});
+    for (double seconds : exchangesOf(edge.shape, produced, wanted)) table.push_back({edge.runs * seconds, 0});
+    if (edge.together != wholeForm)
+      for (auto [i, cost] : llvm::enumerate(table))
+        if (!areTogether(produced[i / wanted.size()], wanted[i % wanted.size()], edge.together))
+          cost.seconds = INFINITY;
     problem.addPair(edge.from, edge.to, ofFrom, ofTo, table);
   }
   return problem;

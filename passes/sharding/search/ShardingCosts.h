@@ -12,6 +12,7 @@
 #include "passes/cost/RankLinks.h"
 #include "passes/sharding/search/LabelProblem.h"
 #include "passes/sharding/search/ShardingGraph.h"
+#include <map>
 
 namespace tessera {
 
@@ -30,7 +31,7 @@ public:
   /// The forms that a node may have, in a fixed order; the first is whole.
   llvm::ArrayRef<Form> labelsOf(unsigned node) const { return labels[node]; }
   /// A variable for each node, with these labels.
-  LabelProblem problem() const;
+  LabelProblem problem();
 
 private:
   bool canDivideNode(unsigned node, const SizedAxis &axis, unsigned along) const;
@@ -40,7 +41,16 @@ private:
   double secondsOf(unsigned node, const Form &form) const;
   CallWork workOf(unsigned node, const Form &form) const;
   int64_t sizeOf(llvm::StringRef axis, int64_t size, const Form &form) const;
-  double secondsOfExchange(const TensorShape &shape, Form from, const Form &to) const;
+  /// Its bytes, and what is left of them if it is divided.
+  struct DividedShape {
+    DividedShape(const TensorShape &shape, llvm::ArrayRef<int64_t> ranks);
+    double bytes, leastDividedBytes = 0; ///< smaller sums are not divided among the ranks that add them
+    std::array<std::array<double, pendingForm>, mostMeshAxes> parts{}; ///< by mesh axis, and the axis divided along it
+  };
+  double secondsOfExchange(const DividedShape &shape, Form from, const Form &to) const;
+  /// For each form that is produced, that of each one that is wanted.
+  const std::vector<double> &exchangesOf(const TensorShape &shape, const std::vector<Form> &produced,
+                                         const std::vector<Form> &wanted);
   double secondsOfMessage(ExchangeKind kind, unsigned along, double bytes) const;
   /// Of the labels of a node the forms that they give a value, each once, and for each label which of them.
   std::pair<std::vector<Form>, std::vector<unsigned>> formsOf(unsigned node, const FormMap &map) const;
@@ -49,7 +59,9 @@ private:
   llvm::SmallVector<int64_t, mostMeshAxes> ranks; ///< along each mesh axis
   const CostModel &model;
   RankLinks links;
-  std::vector<std::vector<Form>> labels; ///< by node
+  ExchangeFigures allToAll, allGather;
+  std::vector<std::vector<Form>> labels;                         ///< by node
+  std::map<std::vector<int64_t>, std::vector<double>> exchanges; ///< tables that are known
 };
 
 } // namespace tessera

@@ -94,6 +94,16 @@ static bool isSum(Operation *op) {
 /// What is whole wherever it is read, because every rank computes it.
 static bool isSourceless(Operation *op) { return isa<ConstantOp, IndexOp>(op); }
 
+/// Of a value that is an input, perhaps under another type or other names, the split that makes blocks of it.
+static SplitOp blocksOfInput(Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (!isa<CastOp, RenameOp>(def)) return {};
+    value = def->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(value);
+  return isa<func::FuncOp>(argument.getOwner()->getParentOp()) ? splitIntoBlocks(argument) : SplitOp();
+}
+
 static bool isZero(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   return constant && constant.getNumber() == 0;
@@ -124,6 +134,7 @@ private:
   void findChains(Block &block);
   bool isSumOfSums(Operation &op) const;
   bool joins(Operation *op, Value operand) const;
+  mlir::SmallVector<AxisAttr> dividedSpace(Operation *op) const;
   void addOp(Operation &op, double runs);
   void addRepeat(RepeatOp repeat, double runs);
   void setSource(Value value, const ValueSource &source, double runs);
@@ -139,7 +150,7 @@ private:
   Operation *leader(Operation *op) const { return chains.contains(op) ? chains.getLeaderValue(op) : op; }
 
   ShardingGraph &graph;
-  llvm::StringSet<> repeated; ///< axes of repeats: an iteration would read what another rank has
+  llvm::StringSet<> repeated;                   ///< axes of repeats: an iteration would read what another rank has
   llvm::EquivalenceClasses<Operation *> chains; ///< elementwise ops with equal axes, joined by what they read
   llvm::DenseSet<Operation *> sumsOfSums;
   DenseMap<Operation *, unsigned> nodeOfChain; ///< by leader
@@ -165,10 +176,11 @@ void ShardingGraphBuilder::build() {
 void ShardingGraphBuilder::numberAxes() {
   graph.axisNames.push_back("");
   auto note = [&](Type type) {
-    if (auto tensor = dyn_cast<NamedTensorType>(type))
-      for (AxisAttr axis : tensor.getAxes())
-        if (graph.axisIds.try_emplace(axis.getName(), static_cast<AxisId>(graph.axisNames.size())).second)
-          graph.axisNames.push_back(axis.getName());
+    auto tensor = dyn_cast<NamedTensorType>(type);
+    if (!tensor) return;
+    for (AxisAttr axis : tensor.getAxes())
+      if (graph.axisIds.try_emplace(axis.getName(), static_cast<AxisId>(graph.axisNames.size())).second)
+        graph.axisNames.push_back(axis.getName());
   };
   for (Type type : graph.function.getArgumentTypes()) note(type);
   graph.function.walk([&](Operation *op) {
@@ -178,13 +190,15 @@ void ShardingGraphBuilder::numberAxes() {
       llvm::for_each(repeat.getBlock().getArgumentTypes(), note);
     }
   });
+  if (graph.axisNames.size() > pendingForm) graph.axisIds.clear();
 }
 
 unsigned ShardingGraphBuilder::addNode(ShardingNode::Kind kind, ArrayRef<AxisAttr> axes, double runs) {
   ShardingNode &node = graph.nodes.emplace_back();
   node.kind = kind, node.runs = runs;
   for (AxisAttr axis : axes)
-    if (!repeated.contains(axis.getName())) node.axes.push_back({graph.axisIds.lookup(axis.getName()), axis.getSize()});
+    if (AxisId id = graph.axisNumber(axis.getName()); id != wholeForm && !repeated.contains(axis.getName()))
+      node.axes.push_back({id, axis.getSize()});
   return graph.nodes.size() - 1;
 }
 
@@ -221,9 +235,8 @@ unsigned ShardingGraphBuilder::stateNode(StringRef path) {
   StringRef owner = path.rsplit('.').first;
   bool isMoment = state.getKind() == "moment" && states.contains(owner);
   auto shared = isMoment ? momentsOf.find(owner) : momentsOf.end();
-  unsigned node = shared != momentsOf.end()
-                      ? shared->second
-                      : addNode(ShardingNode::Kind::State, state.getTensorType().getAxes(), 1);
+  unsigned node = shared != momentsOf.end() ? shared->second
+                                            : addNode(ShardingNode::Kind::State, state.getTensorType().getAxes(), 1);
   if (isMoment) momentsOf[owner] = node;
   graph.nodes[node].ops.push_back(state);
   return nodeOfState[path] = node;
@@ -258,14 +271,15 @@ void ShardingGraphBuilder::addResults() {
 /// the result.
 bool ShardingGraphBuilder::isSumOfSums(Operation &op) const {
   return isa<AddOp>(op) && llvm::all_of(op.getOperands(), [&](Value operand) {
-    Value value = withoutRenames(operand);
-    if (isAccumulator(value)) return value.hasOneUse();
-    Operation *def = value.getDefiningOp();
-    bool isTerm = def && def->getBlock() == op.getBlock() && (isSum(def) || sumsOfSums.contains(def));
-    unsigned uses = 0;
-    forEachUse(value, [&](OpOperand &) { ++uses; });
-    return isTerm && uses == 1 && tensorType(operand).getAxes().size() == tensorType(op.getResult(0)).getAxes().size();
-  });
+           Value value = withoutRenames(operand);
+           if (isAccumulator(value)) return value.hasOneUse();
+           Operation *def = value.getDefiningOp();
+           bool isTerm = def && def->getBlock() == op.getBlock() && (isSum(def) || sumsOfSums.contains(def));
+           unsigned uses = 0;
+           forEachUse(value, [&](OpOperand &) { ++uses; });
+           return isTerm && uses == 1 &&
+                  tensorType(operand).getAxes().size() == tensorType(op.getResult(0)).getAxes().size();
+         });
 }
 
 /// Whether an elementwise op belongs to the chain of what computes an operand.
@@ -297,6 +311,20 @@ void ShardingGraphBuilder::addBlock(Block &block, double runs) {
   }
 }
 
+/// The axes that an op may be divided along. An input in blocks is not divided in whole blocks; and if it has no node,
+/// its blocks are whole.
+SmallVector<AxisAttr> ShardingGraphBuilder::dividedSpace(Operation *op) const {
+  SmallVector<AxisAttr> space = spaceOf(op);
+  auto split = dyn_cast<SplitOp>(op);
+  SplitOp blocks = split ? blocksOfInput(split.getX()) : SplitOp();
+  if (!blocks) return space;
+  bool isWhole = !graph.sourceOf(split.getX());
+  llvm::erase_if(space, [&](AxisAttr axis) {
+    return axis.getName() == names(split.getInto()).front() || (isWhole && axis.getName() == blocks.getAxis());
+  });
+  return space;
+}
+
 void ShardingGraphBuilder::addOp(Operation &op, double runs) {
   if (isSourceless(&op)) return;
   if (auto rename = dyn_cast<RenameOp>(op)) {
@@ -312,7 +340,7 @@ void ShardingGraphBuilder::addOp(Operation &op, double runs) {
     graph.sources[rename.getResult()] = {source->node, source->form.then(map)};
     return;
   }
-  SmallVector<AxisAttr> space = spaceOf(&op);
+  SmallVector<AxisAttr> space = dividedSpace(&op);
   if (space.empty()) { // of scalars
     for (Value operand : op.getOperands()) addEdge(operand, 0, FormMap(), runs);
     return;
@@ -322,10 +350,8 @@ void ShardingGraphBuilder::addOp(Operation &op, double runs) {
   unsigned node = it->second;
   graph.nodes[node].ops.push_back(&op);
   graph.nodes[node].mayPend = sumsOfSums.contains(&op);
-  for (OpOperand &operand : op.getOpOperands())
-    addEdge(operand.get(), node, graph.wantedForm(operand, node), runs);
-  for (Value result : op.getResults())
-    setSource(result, {node, formOfResult(&op, tensorType(result), node)}, runs);
+  for (OpOperand &operand : op.getOpOperands()) addEdge(operand.get(), node, graph.wantedForm(operand, node), runs);
+  for (Value result : op.getResults()) setSource(result, {node, formOfResult(&op, tensorType(result), node)}, runs);
 }
 
 /// An edge for what other nodes compute. What is whole everywhere can be divided for nothing.
@@ -337,7 +363,9 @@ void ShardingGraphBuilder::addEdge(Value value, unsigned to, const FormMap &want
     if (edge.to != to) break;
     if (edge.from == source->node && edge.produced == source->form && edge.wanted == wanted) return;
   }
-  graph.edges.push_back({source->node, to, source->form, wanted, shape, runs});
+  SplitOp blocks = blocksOfInput(value);
+  graph.edges.push_back(
+      {source->node, to, source->form, wanted, shape, runs, blocks ? graph.axisNumber(blocks.getAxis()) : wholeForm});
 }
 
 /// Gives a value a node of its own if it may have another form than what computes it: if several nodes read it, which

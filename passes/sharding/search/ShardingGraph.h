@@ -26,7 +26,8 @@
 
 namespace tessera {
 
-/// The name of an axis, by number; 0 is none.
+/// The name of an axis, by number; 0 is none. In a function with more names than numbers no axis has one, and none is
+/// divided.
 using AxisId = uint8_t;
 inline constexpr AxisId wholeForm = 0, pendingForm = 255;
 inline constexpr unsigned mostMeshAxes = 4;
@@ -35,6 +36,8 @@ inline constexpr unsigned mostMeshAxes = 4;
 struct Form {
   std::array<AxisId, mostMeshAxes> along{};
   bool operator==(const Form &) const = default;
+  /// Another one for each form.
+  uint32_t number() const { return along[0] | along[1] << 8 | along[2] << 16 | uint32_t(along[3]) << 24; }
 };
 
 /// The form of a value by that of a node: its axes under the names that they have in the value.
@@ -50,7 +53,7 @@ public:
   bool operator==(const FormMap &) const = default;
 
 private:
-  std::array<AxisId, 64> to;
+  std::array<AxisId, pendingForm> to;
 };
 
 struct SizedAxis {
@@ -90,6 +93,7 @@ struct ShardingEdge {
   FormMap produced, wanted; ///< its form by that of either node
   TensorShape shape;
   double runs = 1;
+  AxisId together = wholeForm; ///< an axis that either both are divided along, and along the same mesh axis, or none
 };
 
 /// A value by the node that computes it.
@@ -125,7 +129,7 @@ private:
   std::vector<ShardingEdge> edges;
   llvm::DenseMap<mlir::Value, ValueSource> sources;
   llvm::DenseMap<mlir::Value, ValueSource> origins; ///< where they are others than the sources
-  llvm::SmallVector<llvm::StringRef> axisNames; ///< by number
+  llvm::SmallVector<llvm::StringRef> axisNames;     ///< by number
   llvm::StringMap<AxisId> axisIds;
 };
 

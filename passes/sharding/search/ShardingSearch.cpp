@@ -3,6 +3,7 @@
 #include "passes/sharding/search/ShardingSearch.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
+#include "passes/sharding/search/LabelFrontier.h"
 #include "llvm/Support/Debug.h"
 
 #define DEBUG_TYPE "tsr-sharding-search"
@@ -10,13 +11,16 @@
 using namespace mlir;
 using namespace tessera;
 
-std::vector<SmallVector<int64_t, mostMeshAxes>> tessera::meshesOf(int64_t devices, unsigned mostAxes) {
-  std::vector<SmallVector<int64_t, mostMeshAxes>> meshes;
+/// More axes make more labels than they save time.
+static constexpr unsigned mostSearchedAxes = 3;
+
+std::vector<Mesh> tessera::meshesOf(int64_t devices, unsigned mostAxes) {
+  std::vector<Mesh> meshes;
   if (devices == 1) return {{}};
   if (mostAxes == 0) return {};
   for (int64_t first = devices; first > 1; --first) {
     if (devices % first != 0) continue;
-    for (SmallVector<int64_t, mostMeshAxes> &rest : meshesOf(devices / first, mostAxes - 1)) {
+    for (Mesh &rest : meshesOf(devices / first, mostAxes - 1)) {
       rest.insert(rest.begin(), first);
       meshes.push_back(std::move(rest));
     }
@@ -24,26 +28,53 @@ std::vector<SmallVector<int64_t, mostMeshAxes>> tessera::meshesOf(int64_t device
   return meshes;
 }
 
-std::optional<MeshSolution> tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> mesh,
-                                               const SearchDevices &devices, double most,
-                                               const DenseMap<unsigned, Form> &fixed) {
+/// Of meshes whose axes are the same in another order, the first.
+static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devices) {
+  std::vector<Mesh> meshes;
+  std::vector<RankLinks> links;
+  for (Mesh &mesh : meshesOf(count, mostSearchedAxes)) {
+    RankLinks ofMesh(devices.target, mesh, devices.machines);
+    if (llvm::any_of(links, [&](const RankLinks &known) { return known.isReorderingOf(ofMesh); })) continue;
+    links.push_back(std::move(ofMesh));
+    meshes.push_back(std::move(mesh));
+  }
+  return meshes;
+}
+
+/// Searches stop this close to the least time: predictions are less exact.
+static constexpr double searchTolerance = 1e-3;
+
+MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                                const SearchLimits &limits) {
   ShardingCosts costs(graph, mesh, devices);
   LabelProblem problem = costs.problem();
-  for (unsigned node = 0; node < graph.getNodes().size(); ++node) {
-    auto form = fixed.find(node);
-    if (form == fixed.end()) continue;
+  for (const auto &[node, form] : limits.fixed)
     for (auto [label, candidate] : llvm::enumerate(costs.labelsOf(node)))
-      if (!(candidate == form->second)) problem.addCost(node, label, {INFINITY, 0});
-  }
+      if (!(candidate == form)) problem.addCost(node, label, {INFINITY, 0});
+  MeshSolution result;
+  result.mesh = Mesh(mesh);
+  auto take = [&](const Labelling &labels, const LabelCost &cost) {
+    result.cost = cost;
+    for (auto [node, label] : llvm::enumerate(labels)) result.forms.push_back(costs.labelsOf(node)[label]);
+  };
   SolverOptions options;
-  options.tolerance = 1e-3;
+  options.tolerance = searchTolerance;
   SolverStart start;
-  start.most = most;
-  LabelSolution solution = solve(problem, {1, 0}, options, start);
-  if (!solution.found || solution.value >= most) return std::nullopt;
-  MeshSolution found{SmallVector<int64_t, mostMeshAxes>(mesh), {}, solution.cost, solution.bound, solution.effort};
-  for (auto [node, label] : llvm::enumerate(solution.labels)) found.forms.push_back(costs.labelsOf(node)[label]);
-  return found;
+  start.most = limits.seconds;
+  LabelSolution fastest = solve(problem, {1, 0}, options, start);
+  result.bound = fastest.bound, result.effort = fastest.effort;
+  if (!fastest.found || fastest.bound >= limits.seconds) return result;
+  if (fastest.cost.bytes <= limits.bytes) {
+    if (fastest.value < limits.seconds) take(fastest.labels, fastest.cost);
+    return result;
+  }
+  FrontierOptions frontierOptions;
+  frontierOptions.solver = options;
+  LabelFrontier frontier(problem, frontierOptions);
+  BudgetAnswer answer = frontier.findWithin(limits.bytes);
+  result.bound = std::max(result.bound, answer.bound), result.effort += frontier.getEffort();
+  if (answer.found && answer.cost.seconds < limits.seconds) take(answer.labels, answer.cost);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,21 +106,26 @@ static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSol
   return names;
 }
 
-std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t count, const SearchDevices &devices) {
+std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t count, const SearchDevices &devices,
+                                                    double bytes) {
   func::FuncOp deciding = decidingFunction(module);
   if (!deciding) return std::nullopt;
   ShardingGraph graph(deciding);
   std::optional<MeshSolution> best;
-  for (ArrayRef<int64_t> mesh : meshesOf(count, 3)) {
-    std::optional<MeshSolution> found = solveMesh(graph, mesh, devices, best ? best->cost.seconds : INFINITY);
+  double bound = INFINITY;
+  SearchLimits limits;
+  limits.bytes = bytes;
+  for (ArrayRef<int64_t> mesh : distinctMeshes(count, devices)) {
+    limits.seconds = best ? best->cost.seconds : INFINITY;
+    MeshSolution found = solveMesh(graph, mesh, devices, limits);
     LLVM_DEBUG({
       llvm::dbgs() << "mesh";
       for (int64_t ranks : mesh) llvm::dbgs() << ' ' << ranks;
-      if (found)
-        llvm::dbgs() << ": " << found->cost.seconds << " s, bound " << found->bound << ", " << found->cost.bytes
-                     << " bytes, nodes " << found->effort.nodes << ", passes " << found->effort.passes << '\n';
+      llvm::dbgs() << ": " << found.cost.seconds << " s, bound " << found.bound << ", " << found.cost.bytes
+                   << " bytes, nodes " << found.effort.nodes << ", passes " << found.effort.passes << '\n';
     });
-    if (found) best = std::move(found);
+    bound = std::min(bound, found.bound);
+    if (found.isFound()) best = std::move(found);
   }
   if (!best) return std::nullopt;
   ModuleSharding result;
@@ -99,7 +135,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   FoundSharding ofStep(graph, best->forms, meshNames);
   result.ofStates = ofStep.getStates();
   result.tables.emplace_back(deciding, ofStep.getTable());
-  result.step = *best;
+  result.step = *best, result.bound = std::min(bound, best->cost.seconds);
   llvm::StringMap<Form> formOfState;
   for (auto [node, form] : llvm::zip(graph.getNodes(), best->forms))
     for (Operation *op : node.ops)
@@ -107,18 +143,18 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   for (func::FuncOp function : entryFunctions(module)) {
     if (function == deciding) continue;
     ShardingGraph other(function);
-    DenseMap<unsigned, Form> fixed;
+    SearchLimits fixed;
     for (auto [i, node] : llvm::enumerate(other.getNodes()))
       for (Operation *op : node.ops)
         if (auto state = dyn_cast<StateOp>(op)) {
           Form form;
           for (auto [along, axis] : llvm::enumerate(formOfState.lookup(state.getPath()).along))
             form.along[along] = axis == wholeForm ? wholeForm : other.axisNumber(graph.axisName(axis));
-          fixed[i] = form;
+          fixed.fixed[i] = form;
         }
-    std::optional<MeshSolution> found = solveMesh(other, best->mesh, devices, INFINITY, fixed);
-    if (!found) return std::nullopt;
-    result.tables.emplace_back(function, FoundSharding(other, found->forms, meshNames).getTable());
+    MeshSolution found = solveMesh(other, best->mesh, devices, fixed);
+    if (!found.isFound()) return std::nullopt;
+    result.tables.emplace_back(function, FoundSharding(other, found.forms, meshNames).getTable());
   }
   return result;
 }

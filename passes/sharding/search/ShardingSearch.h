@@ -14,24 +14,34 @@
 
 namespace tessera {
 
+/// Ranks along each axis, outermost first.
+using Mesh = llvm::SmallVector<int64_t, mostMeshAxes>;
+
 /// The sizes of the axes of all meshes of so many devices, outermost first, each larger than 1 and at most `mostAxes` of
 /// them. One of a single device has no axis.
-std::vector<llvm::SmallVector<int64_t, mostMeshAxes>> meshesOf(int64_t devices, unsigned mostAxes);
+std::vector<Mesh> meshesOf(int64_t devices, unsigned mostAxes);
 
 /// What was found for a mesh.
 struct MeshSolution {
-  llvm::SmallVector<int64_t, mostMeshAxes> mesh;
-  std::vector<Form> forms; ///< of each node
+  Mesh mesh;
+  std::vector<Form> forms; ///< of each node; empty if nothing was found that is within the limits
   LabelCost cost;
-  double bound = 0; ///< no forms on this mesh take fewer seconds
-  SolverEffort effort;
+  double bound = 0; ///< no forms on this mesh that are within the limits take fewer seconds
+  SolverEffort effort = {};
+
+  bool isFound() const { return !forms.empty(); }
 };
 
-/// The forms of least time on a mesh; nothing if no forms are allowed, or if all take `most` seconds or more. `fixed`:
-/// nodes whose form is known.
-std::optional<MeshSolution> solveMesh(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh,
-                                      const SearchDevices &devices, double most,
-                                      const llvm::DenseMap<unsigned, Form> &fixed = llvm::DenseMap<unsigned, Form>());
+/// What a solution must keep.
+struct SearchLimits {
+  double seconds = std::numeric_limits<double>::infinity(); ///< less than these
+  double bytes = std::numeric_limits<double>::infinity();   ///< of what is alive at once on a rank: at most these
+  llvm::DenseMap<unsigned, Form> fixed;                     ///< nodes whose form is known
+};
+
+/// The forms of least time on a mesh.
+MeshSolution solveMesh(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                       const SearchLimits &limits);
 
 /// A sharding of all entry functions of a module.
 struct ModuleSharding {
@@ -39,11 +49,14 @@ struct ModuleSharding {
   llvm::StringMap<Sharding> ofStates;
   std::vector<std::pair<mlir::func::FuncOp, ShardingTable>> tables;
   MeshSolution step; ///< what was found for the function that decides, `step` if there is one
+  double bound = 0;  ///< no sharding of that function on any mesh takes fewer seconds
 };
 
-/// The sharding that takes the least time for a step on so many devices. The other functions follow: their states are
-/// divided as that of the step are, and all else as takes the least time for them. Nothing if no mesh divides anything.
-std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices);
+/// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank.
+/// The other functions follow: their states are divided as those of the step are, and all else as takes the least time
+/// for them. Nothing if there is none.
+std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices,
+                                           double bytes);
 
 } // namespace tessera
 
