@@ -164,7 +164,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     if (failed(target)) return signalPassFailure();
     std::optional<int64_t> memory = MemorySettings::of(module).budget;
     if (!memory) memory = target->figures.memoryBytes;
-    SearchDevices on{*target, CostModel(*target, threads), Machines::of(module)};
+    SearchDevices on{*target, CostModel(*target, threads), Machines::of(module), LocalizePassOptions().leastDivided};
     std::optional<ModuleSharding> found;
     if (memory) found = findSharding(module, devices, on, static_cast<double>(*memory));
     // What is saved may be more than what is planned in the end: later phases recompute and reuse.

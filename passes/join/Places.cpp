@@ -4,6 +4,7 @@
 #include "ir/dialect/Attributes.h"
 #include "passes/analysis/Views.h"
 #include "passes/join/JoinedValues.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -46,14 +47,17 @@ void PartTypes::copy(OpOperand &use, NamedTensorType type) {
 void PartTypes::retype(Value value, NamedTensorType type) {
   if (value.getType() == type) return;
   value.setType(type);
-  for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
-    Operation *user = use.getOwner();
-    bool isPassedOn = isa<RepeatOp>(user) || user->hasTrait<OpTrait::IsTerminator>();
+  SmallVector<OpOperand *> uses = llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
+  for (OpOperand *use : uses) {
+    Operation *user = use->getOwner();
+    bool isPassedOn = isa<RepeatOp, StartOp>(user) || user->hasTrait<OpTrait::IsTerminator>();
     std::optional<NamedTensorType> view = isShapeChange(user) ? viewType(user, type) : std::nullopt;
     if (view)
       retype(user->getResult(0), *view);
     else if (isPassedOn || isShapeChange(user))
-      copy(use, type.withAllocated({}));
+      copy(*use, type.withAllocated({}));
+    if (auto start = dyn_cast<StartOp>(user))
+      for (Operation *wait : start.getResult().getUsers()) cast<WaitOp>(wait).getSentMutable().assign(start.getX());
   }
 }
 

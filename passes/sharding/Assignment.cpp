@@ -138,7 +138,8 @@ bool Assignment::isFlexible(Operation *op) const {
 
 void Assignment::demandOperands(Operation *op) {
   if (isFlexible(op)) return;
-  for (OpOperand &operand : op->getOpOperands()) demand(operand.get(), operandSharding(operand, table.ofOps.lookup(op)));
+  for (OpOperand &operand : op->getOpOperands())
+    demand(operand.get(), operandSharding(operand, table.ofOps.lookup(op)));
 }
 
 /// Whether an op may be divided because its readers are. A composite would be decomposed to be divided along an axis

@@ -1,7 +1,6 @@
 //===- ShardingCosts.cpp - what a sharding costs on a mesh ----------------===//
 
 #include "passes/sharding/search/ShardingCosts.h"
-#include "passes/Passes.h"
 #include "passes/gemm/Gemm.h"
 #include "passes/sharding/Sharding.h"
 #include <cmath>
@@ -10,8 +9,8 @@ using namespace mlir;
 using namespace tessera;
 
 ShardingCosts::ShardingCosts(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices)
-    : graph(graph), ranks(mesh), model(devices.model), links(devices.target, mesh, devices.machines),
-      allToAll(model.exchangeFigures(ExchangeKind::AllToAll)),
+    : graph(graph), ranks(mesh), model(devices.model), leastDivided(devices.leastDivided),
+      links(devices.target, mesh, devices.machines), allToAll(model.exchangeFigures(ExchangeKind::AllToAll)),
       allGather(model.exchangeFigures(ExchangeKind::AllGather)) {
   labels.resize(graph.getNodes().size());
   for (unsigned node = 0; node < labels.size(); ++node) addLabels(node, {}, 0);
@@ -213,7 +212,7 @@ const std::vector<double> &ShardingCosts::exchangesOf(const TensorShape &shape, 
   auto [known, isNew] = exchanges.try_emplace(std::move(key));
   if (!isNew) return known->second;
   DividedShape divided(shape, ranks);
-  divided.leastDividedBytes = shape.elementBytes * static_cast<double>(LocalizePassOptions().leastDivided);
+  divided.leastDividedBytes = shape.elementBytes * static_cast<double>(leastDivided);
   known->second.reserve(produced.size() * wanted.size());
   for (const Form &from : produced)
     for (const Form &to : wanted) known->second.push_back(secondsOfExchange(divided, from, to));

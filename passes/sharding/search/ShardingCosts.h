@@ -21,6 +21,7 @@ struct SearchDevices {
   Target target;
   CostModel model;
   std::optional<Machines> machines; ///< none: all ranks are on one machine
+  int64_t leastDivided = 0;         ///< elements of a sum from which on each rank adds a part of it
 };
 
 class ShardingCosts {
@@ -58,6 +59,7 @@ private:
   const ShardingGraph &graph;
   llvm::SmallVector<int64_t, mostMeshAxes> ranks; ///< along each mesh axis
   const CostModel &model;
+  int64_t leastDivided;
   RankLinks links;
   ExchangeFigures allToAll, allGather;
   std::vector<std::vector<Form>> labels;                         ///< by node
