@@ -133,7 +133,10 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (int64_t devices = ShardSettings::of(module).devices; devices > 1) return search(devices);
+    if (int64_t devices = ShardSettings::of(module).devices; devices > 1) {
+      if (std::string problem = problemOfReductions(module); !problem.empty()) return refuse(problem);
+      return search(devices);
+    }
     ProgramMesh mesh = ProgramMesh::of(module);
     if (mesh.getAxes().empty()) return;
     Sharding rules(module->getAttrOfType<DictionaryAttr>(attrs::shard));

@@ -91,10 +91,13 @@ static void addBatch(ModuleOp module, ShardSettings &settings) {
 std::string tessera::setMesh(ModuleOp module, const MeshOptions &options) {
   if (!options.isGiven()) return "";
   bool needsMesh = !options.shards.empty() || options.zero > 0;
+  if (options.devices > 0 && (!options.mesh.empty() || needsMesh))
+    return "--devices finds a mesh and what is divided along it: leave out --mesh, --shard and --zero, or --devices";
   if (options.mesh.empty() && needsMesh)
     return "--shard and --zero divide a program among ranks: say how many with --mesh, as in --mesh data=2";
   const ShardSettings recorded = ShardSettings::of(module);
-  if (options.reductions == "library" && options.mesh.empty() && recorded.mesh.empty())
+  bool areMany = !options.mesh.empty() || !recorded.mesh.empty() || options.devices > 0 || recorded.devices > 0;
+  if (options.reductions == "library" && !areMany)
     return "--reductions is about sums over ranks: say how many with --mesh, as in --mesh data=2";
   ShardSettings settings = recorded;
   if (!options.mesh.empty()) {
@@ -108,10 +111,12 @@ std::string tessera::setMesh(ModuleOp module, const MeshOptions &options) {
   settings.devices = options.devices > 0 ? options.devices : recorded.devices;
   settings.leaves = options.leaves > 0 ? options.leaves : recorded.leaves;
   settings.addsInLibrary = options.reductions.empty() ? recorded.addsInLibrary : options.reductions == "library";
+  if (settings.devices > 0 && settings.leaves > 0)
+    return "--leaves needs a mesh that is said, as in --mesh data=8: --devices does not know of leaves";
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
   if (reached && phaseIndex(reached.getValue()) >= phaseIndex("shard") && !(settings == recorded))
     return "the module was taken through `shard` with other options about ranks; compile the model again, or leave out "
-           "--mesh, --shard, --zero, --leaves and --reductions";
+           "--mesh, --shard, --zero, --leaves, --reductions and --devices";
   settings.record(module);
   return "";
 }

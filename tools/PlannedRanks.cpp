@@ -92,6 +92,15 @@ static std::string describeMachines(const std::optional<MachinesSpec> &machines)
                      devices == 1 ? "" : "s", count == 1 ? "" : " each");
 }
 
+/// By how much the search for a sharding may have missed the best one, by its own estimate.
+static std::string describeSearch(const SearchSpec &search) {
+  double percent = 100 * search.gap();
+  std::string gap =
+      percent < 0.05 ? "no sharding takes less" : fmt::format("at most {:.1f} % above the least", percent);
+  return fmt::format("  {:<28} {:>12}  {}, by the estimate of the search\n", "found: a step takes",
+                     formatSeconds(search.seconds), gap);
+}
+
 std::string PlannedRanks::describeAxes() const {
   std::string mesh, text;
   for (const MeshAxisSpec &axis : ranks.mesh) {
@@ -103,6 +112,7 @@ std::string PlannedRanks::describeAxes() const {
     text += fmt::format("  {:<28} {:>12}  {}{}\n", "received along " + axis.name, formatBytes(bytesAlong(axis.name)),
                         counts, crossesMachines(axis.name) ? ", between machines" : "");
   }
+  if (ranks.search) text = describeSearch(*ranks.search) + text;
   return fmt::format("ranks       mesh {}: {} rank{}{}; memory is that of one rank, exchanges are those of a step\n{}",
                      mesh, ranks.count(), ranks.count() == 1 ? "" : "s", describeMachines(ranks.machines), text);
 }
@@ -194,8 +204,11 @@ Json PlannedRanks::asJson() const {
   std::optional<double> seconds = exchangeSeconds();
   Json machines = nullptr;
   if (ranks.machines) machines = {{"count", ranks.machines->count}, {"devices", ranks.machines->devices}};
+  Json search = nullptr;
+  if (ranks.search) search = {{"seconds", ranks.search->seconds}, {"bound", ranks.search->bound}};
   return {{"count", ranks.count()},
           {"machines", std::move(machines)},
+          {"search", std::move(search)},
           {"mesh", std::move(mesh)},
           {"state", stateAsJson()},
           {"exchanges", std::move(exchanges)},

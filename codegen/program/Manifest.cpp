@@ -52,6 +52,7 @@ private:
   void writeTimeline(const MemoryTimeline &timeline);
   void writeType(NamedTensorType type);
   void writeAttr(Attribute attr);
+  void writeAttr(StringRef key, Attribute attr);
   void writeIntegers(StringRef key, ArrayRef<int64_t> numbers);
 
   ModuleOp module;
@@ -85,9 +86,7 @@ void ManifestWriter::writeAttr(Attribute attr) {
   if (auto dictionary = dyn_cast<DictionaryAttr>(attr))
     return json.object([&] {
       for (NamedAttribute entry : dictionary) {
-        json.attributeBegin(entry.getName().getValue());
-        writeAttr(entry.getValue());
-        json.attributeEnd();
+        writeAttr(entry.getName().getValue(), entry.getValue());
       }
     });
   if (auto array = dyn_cast<ArrayAttr>(attr))
@@ -102,6 +101,12 @@ void ManifestWriter::writeAttr(Attribute attr) {
   json.value(nullptr);
 }
 
+void ManifestWriter::writeAttr(StringRef key, Attribute attr) {
+  json.attributeBegin(key);
+  writeAttr(attr);
+  json.attributeEnd();
+}
+
 void ManifestWriter::writeIntegers(StringRef key, ArrayRef<int64_t> integers) {
   json.attributeArray(key, [&] {
     for (int64_t integer : integers) json.value(integer);
@@ -112,15 +117,16 @@ void ManifestWriter::writeTarget() {
   json.attributeObject("target", [&] {
     bool isCuda = !summary.target.architectures.empty();
     json.attribute("kind", isCuda ? "cuda" : "cpu");
-    json.attributeBegin("device");
     Target target = Target::of(module);
-    writeAttr(target.recorded(module.getContext()));
-    json.attributeEnd();
+    writeAttr("device", target.recorded(module.getContext()));
     if (std::optional<Machines> machines = Machines::of(module))
       json.attributeObject("machines", [&] {
         json.attribute("count", machines->count);
         json.attribute("devices", machines->devices);
       });
+    if (auto found = module->getAttrOfType<DictionaryAttr>(attrs::foundSharding)) {
+      writeAttr("search", found);
+    }
     if (isCuda && target.figures.gpu.contextBytes) json.attribute("context", *target.figures.gpu.contextBytes);
     if (isCuda)
       json.attributeArray("architectures", [&] {
@@ -185,9 +191,7 @@ void ManifestWriter::writeState() {
         json.attribute("offset", state.getPlace() ? state.getPlace()->getOffset() : 0);
         json.attribute("bytes", state.getTensorType().getNumBytes());
         if (auto divided = state->getAttrOfType<DictionaryAttr>(attrs::divided); divided && !divided.empty()) {
-          json.attributeBegin("divided");
-          writeAttr(divided);
-          json.attributeEnd();
+          writeAttr("divided", divided);
         }
       });
   });
@@ -197,9 +201,7 @@ void ManifestWriter::writeValue(NamedTensorType type, DictionaryAttr description
   json.object([&] {
     for (NamedAttribute entry : description) {
       if (entry.getName() == "order") continue; // the axes below are in this order
-      json.attributeBegin(entry.getName().getValue());
-      writeAttr(entry.getValue());
-      json.attributeEnd();
+      writeAttr(entry.getName().getValue(), entry.getValue());
     }
     writeType(type);
     json.attribute("offset", place ? place.getOffset() : 0);
@@ -478,15 +480,11 @@ void ManifestWriter::write() {
     writeMemoryPlan(module, summary.arenaBytes, json);
     for (StringRef key : {attrs::data, attrs::settings})
       if (Attribute attr = module->getAttr(key)) {
-        json.attributeBegin(key.substr(StringRef("tsr.").size()));
-        writeAttr(attr);
-        json.attributeEnd();
+        writeAttr(key.substr(StringRef("tsr.").size()), attr);
       }
     writePlan();
     if (DictionaryAttr source = sourceOf(module)) {
-      json.attributeBegin("source");
-      writeAttr(source);
-      json.attributeEnd();
+      writeAttr("source", source);
     }
   });
 }

@@ -1,8 +1,9 @@
 //===- DeviceFigures.h - how large and how fast a device is ---------------===//
 //
-// Figures for plans and for the model of costs. Phases that decide what code is generated do not read them. All are
-// optional: what is absent is not known. Units: bytes, seconds, bytes a second, floating-point operations a second (a
-// multiply-add counts as two). ir/program/DeviceFields.cpp has their keys, ranges and meanings.
+// Figures for plans and for the model of costs. Of the phases only those read them that compare times: `shard` where it
+// searches, and `rematerialize`. All are optional: what is absent is not known. Units: bytes, seconds, bytes a second,
+// floating-point operations a second (a multiply-add counts as two). ir/program/DeviceFields.cpp has their keys, ranges
+// and meanings.
 //
 //===----------------------------------------------------------------------===//
 

@@ -70,11 +70,20 @@ static MachinesSpec readMachines(const Json &json, const std::string &where) {
   return machines;
 }
 
+static SearchSpec readSearch(const Json &json, const std::string &where) {
+  SearchSpec search{member(json, "seconds", where).get<double>(), member(json, "bound", where).get<double>()};
+  if (!(search.bound >= 0) || !(search.seconds >= search.bound))
+    fail("{}: a step of {} seconds, and none of fewer than {}", where, search.seconds, search.bound);
+  return search;
+}
+
 RanksSpec readRanksSpec(const Json &json, const std::string &where) {
   RanksSpec ranks;
   ranks.leaves = json.value("leaves", int64_t(0));
   if (json.contains("target") && json["target"].contains("machines"))
     ranks.machines = readMachines(json["target"]["machines"], where);
+  if (json.contains("target") && json["target"].contains("search"))
+    ranks.search = readSearch(json["target"]["search"], where);
   if (!json.contains("mesh")) return ranks;
   for (const Json &axis : json["mesh"]) ranks.mesh.push_back(readMeshAxis(axis, where));
   for (const Json &entry : member(json, "exchanges", where))

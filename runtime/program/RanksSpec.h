@@ -56,12 +56,22 @@ struct MachinesSpec {
   int64_t devices = 1; ///< in each
 };
 
-/// The keys `leaves`, `mesh`, `exchanges` and `target.machines` of a manifest.
+/// What the search that found a program's sharding estimated of a step.
+struct SearchSpec {
+  double seconds = 0;
+  double bound = 0; ///< no other sharding takes fewer seconds
+
+  /// By how much a step may take longer than with the best sharding, of the estimate.
+  double gap() const { return bound > 0 ? seconds / bound - 1 : 0; }
+};
+
+/// The keys `leaves`, `mesh`, `exchanges`, `target.machines` and `target.search` of a manifest.
 struct RanksSpec {
   std::vector<MeshAxisSpec> mesh; ///< outermost axis first; empty: one rank
   std::vector<ExchangeSpec> exchanges;
   int64_t leaves = 0; ///< what the batch of a step is cut into, on one rank too; 0: none
   std::optional<MachinesSpec> machines = std::nullopt; ///< none: all ranks on one
+  std::optional<SearchSpec> search = std::nullopt;     ///< none: the mesh is as it was said
 
   /// Ranks along an axis of the mesh; 0 if it has no such axis.
   int64_t sizeAlong(const std::string &axis) const;

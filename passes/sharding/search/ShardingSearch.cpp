@@ -88,17 +88,21 @@ static func::FuncOp decidingFunction(ModuleOp module) {
   return step != functions.end() ? *step : functions.empty() ? func::FuncOp() : functions.front();
 }
 
-/// Names that say what a mesh axis is for: `data` divides rows of data, `tensor` other axes.
+/// Names that say what a mesh axis is for: along `data` most of what is divided is divided by rows of data, as inputs
+/// are, and along `tensor` by other axes.
 static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSolution &solution, ModuleOp module) {
   SmallVector<StringRef> names;
   auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
   SmallVector<StringRef> taken = declared ? tessera::names(declared) : SmallVector<StringRef>();
+  SmallVector<AxisId> rows;
+  for (const ShardingNode &node : graph.getNodes())
+    if (node.kind == ShardingNode::Kind::Input && !node.axes.empty()) rows.push_back(node.axes.front().id);
   for (unsigned i = 0; i < solution.mesh.size(); ++i) {
-    bool dividesInputs = llvm::any_of(llvm::zip(graph.getNodes(), solution.forms), [&](const auto &entry) {
-      const auto &[node, form] = entry;
-      return node.kind == ShardingNode::Kind::Input && form.along[i] != wholeForm;
-    });
-    std::string base = dividesInputs ? "data" : "tensor", name = base;
+    int ofRows = 0, ofOthers = 0;
+    for (const auto &[node, form] : llvm::zip(graph.getNodes(), solution.forms))
+      if (AxisId axis = form.along[i]; node.kind == ShardingNode::Kind::Ops && axis != wholeForm && axis != pendingForm)
+        ++(llvm::is_contained(rows, axis) ? ofRows : ofOthers);
+    std::string base = ofRows > ofOthers ? "data" : "tensor", name = base;
     for (unsigned number = 2; llvm::is_contained(taken, name); ++number) name = base + std::to_string(number);
     names.push_back(StringAttr::get(module.getContext(), name).getValue());
     taken.push_back(names.back());

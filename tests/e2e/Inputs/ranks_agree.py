@@ -20,6 +20,7 @@ meshes = {
     "--mesh data=2": 2,
     "--mesh data=2,tensor=2 --shard ff=tensor": 4,
     "--mesh tensor=2 --shard seq=tensor": 2,
+    "--devices 4": 4,
 }
 
 
