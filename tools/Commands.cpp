@@ -8,6 +8,7 @@
 #include "ir/program/ModuleText.h"
 #include "ir/program/Program.h"
 #include "ir/program/ProgramMesh.h"
+#include "ir/program/ShardSettings.h"
 #include "ir/program/Target.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/machine/MachineMemory.h"
@@ -134,20 +135,21 @@ int tessera::applyDevice(CommandOptions &options, bool maySeveral) {
 static std::string setMachines(ModuleOp module, const CommandOptions &options) {
   ProgramMesh mesh = ProgramMesh::of(module);
   std::optional<Machines> given = options.device ? options.device->machines : std::nullopt;
-  std::string ranks = "the mesh is for " + std::to_string(mesh.ranks()) + (mesh.ranks() == 1 ? " rank" : " ranks");
-  if (mesh.getAxes().empty()) {
+  int64_t searched = ShardSettings::of(module).devices, count = searched > 0 ? searched : mesh.ranks();
+  std::string ranks = (searched > 0 ? "a mesh is to be found for " : "the mesh is for ") + std::to_string(count) +
+                      (count == 1 ? " rank" : " ranks");
+  if (mesh.getAxes().empty() && searched == 0) {
     if (!given || given->allDevices() == 1 || options.plansDevices) return "";
-    return "--on=" + options.on +
-           ": a program for one rank runs on one device; divide it among the devices, as in --mesh data=" +
-           std::to_string(given->allDevices());
+    std::string all = std::to_string(given->allDevices());
+    return "--on=" + options.on + ": a program for one rank runs on one device; divide it among the devices, as in " +
+           "--mesh data=" + all + ", or let --devices " + all + " find how";
   }
   if (given) {
-    if (given->allDevices() != mesh.ranks())
+    if (given->allDevices() != count)
       return "--on=" + options.on + " has " + std::to_string(given->allDevices()) +
              (given->allDevices() == 1 ? " device" : " devices") + ", and " + ranks;
     given->record(module);
-  } else if (std::optional<Machines> recorded = Machines::of(module);
-             recorded && recorded->allDevices() != mesh.ranks()) {
+  } else if (std::optional<Machines> recorded = Machines::of(module); recorded && recorded->allDevices() != count) {
     return "the module is for " + recorded->text() + ", and " + ranks + "; say the devices with --on";
   }
   return "";
