@@ -185,6 +185,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     for (StateOp state : stateTable(module))
       state->setAttr(attrs::sharding, found->ofStates[state.getPath()].getAttribute(&getContext()));
     for (auto &[function, table] : found->tables) table.record(function);
+    warnOfUndividedWork(module, ProgramMesh::of(module));
   }
 
   /// The user's words, not the compiler, are at fault.

@@ -105,6 +105,7 @@ def of_ranks():
         ("byte-gpt bf16", 4, "--mesh data=2,tensor=2 --shard head=tensor,ff=tensor"),
         ("gpt2 f32", 4, "--mesh data=2,tensor=2 --shard ff=tensor --zero 1"),
         ("gpt2 bf16", 2, "--mesh data=2 --zero 3"),
+        ("byte-gpt f32", 4, "--devices 4"),
         ("digits f32", 4, "--mesh data=4"),
         ("byte-gpt f32", 2, "--mesh tensor=2 --shard seq=tensor"),
         ("gpt2-124m bf16", 2, "--mesh tensor=2 --shard head=tensor,ff=tensor"),

@@ -56,6 +56,9 @@ void tessera::warnOfUndividedWork(ModuleOp module, const ProgramMesh &mesh) {
               << " % of the contractions of a step, and each of them computes the rest in full";
       std::string reason = problemOfMicroBatches(function, axis.getName(), axis.getSize());
       if (!reason.empty()) warning.attachNote() << reason;
+      if (module->hasAttr(attrs::foundSharding))
+        warning.attachNote() << "by the model of costs, exchanges would take longer than the work that they divide: a "
+                                "step on fewer devices takes as long, or describe faster links with --on";
     }
   }
 }
