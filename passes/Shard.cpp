@@ -173,7 +173,8 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     // What is saved may be more than what is planned in the end: later phases recompute and reuse.
     if (!found) found = findSharding(module, devices, on, INFINITY);
     if (!found)
-      return refuse("no mesh of " + std::to_string(devices) + " devices divides the program: leave out --devices");
+      return refuse("no sharding among " + std::to_string(devices) +
+                    " devices was found that suits all entry functions: say the mesh with --mesh");
     Builder builder(&getContext());
     auto amount = [&](StringRef name, double value) {
       return builder.getNamedAttr(name, builder.getF64FloatAttr(value));

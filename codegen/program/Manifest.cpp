@@ -85,9 +85,7 @@ void ManifestWriter::writeType(NamedTensorType type) {
 void ManifestWriter::writeAttr(Attribute attr) {
   if (auto dictionary = dyn_cast<DictionaryAttr>(attr))
     return json.object([&] {
-      for (NamedAttribute entry : dictionary) {
-        writeAttr(entry.getName().getValue(), entry.getValue());
-      }
+      for (NamedAttribute entry : dictionary) writeAttr(entry.getName().getValue(), entry.getValue());
     });
   if (auto array = dyn_cast<ArrayAttr>(attr))
     return json.array([&] {
@@ -124,9 +122,7 @@ void ManifestWriter::writeTarget() {
         json.attribute("count", machines->count);
         json.attribute("devices", machines->devices);
       });
-    if (auto found = module->getAttrOfType<DictionaryAttr>(attrs::foundSharding)) {
-      writeAttr("search", found);
-    }
+    if (auto found = module->getAttrOfType<DictionaryAttr>(attrs::foundSharding)) writeAttr("search", found);
     if (isCuda && target.figures.gpu.contextBytes) json.attribute("context", *target.figures.gpu.contextBytes);
     if (isCuda)
       json.attributeArray("architectures", [&] {
@@ -190,9 +186,8 @@ void ManifestWriter::writeState() {
         });
         json.attribute("offset", state.getPlace() ? state.getPlace()->getOffset() : 0);
         json.attribute("bytes", state.getTensorType().getNumBytes());
-        if (auto divided = state->getAttrOfType<DictionaryAttr>(attrs::divided); divided && !divided.empty()) {
+        if (auto divided = state->getAttrOfType<DictionaryAttr>(attrs::divided); divided && !divided.empty())
           writeAttr("divided", divided);
-        }
       });
   });
 }
@@ -479,13 +474,9 @@ void ManifestWriter::write() {
     writePredicted();
     writeMemoryPlan(module, summary.arenaBytes, json);
     for (StringRef key : {attrs::data, attrs::settings})
-      if (Attribute attr = module->getAttr(key)) {
-        writeAttr(key.substr(StringRef("tsr.").size()), attr);
-      }
+      if (Attribute attr = module->getAttr(key)) writeAttr(key.substr(StringRef("tsr.").size()), attr);
     writePlan();
-    if (DictionaryAttr source = sourceOf(module)) {
-      writeAttr("source", source);
-    }
+    if (DictionaryAttr source = sourceOf(module)) writeAttr("source", source);
   });
 }
 

@@ -66,12 +66,12 @@ private:
   /// What the busiest links of both classes carry for each byte from a rank for another one.
   struct PerByte {
     double inside = 0, network = 0;
-    auto operator<=>(const PerByte &) const = default;
+    bool operator==(const PerByte &) const = default;
   };
   struct AxisLoads {
     int64_t ranks = 1, machines = 1; ///< of one group; the most machines that one of them is on
     PerByte ring, direct;
-    auto operator<=>(const AxisLoads &) const = default;
+    bool operator==(const AxisLoads &) const = default;
   };
   AxisLoads loadsOf(int64_t stride, int64_t size) const;
   /// Messages that follow each other: inside of machines, and between them.

@@ -57,8 +57,8 @@ void tessera::warnOfUndividedWork(ModuleOp module, const ProgramMesh &mesh) {
       std::string reason = problemOfMicroBatches(function, axis.getName(), axis.getSize());
       if (!reason.empty()) warning.attachNote() << reason;
       if (module->hasAttr(attrs::foundSharding))
-        warning.attachNote() << "by the model of costs, exchanges would take longer than the work that they divide: a "
-                                "step on fewer devices takes as long, or describe faster links with --on";
+        warning.attachNote() << "the search for a sharding found none with which a step takes less time: fewer devices "
+                                "may do as well";
     }
   }
 }

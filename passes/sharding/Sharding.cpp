@@ -125,8 +125,8 @@ SplitOp tessera::splitIntoBlocks(BlockArgument input) {
 }
 
 Blocks tessera::blocksOf(BlockArgument argument) {
-  SplitOp split = onlySplitOf(argument);
-  if (!split || !makesBlocks(split) || Sharding::of(split).meshAxis(split.getAxis()).empty()) return {};
+  SplitOp split = splitIntoBlocks(argument);
+  if (!split || Sharding::of(split).meshAxis(split.getAxis()).empty()) return {};
   return {split.getAxis(), tensorType(split.getResult()).getSize(names(split.getInto()).front())};
 }
 

@@ -17,8 +17,7 @@ namespace tessera {
 /// Ranks along each axis, outermost first.
 using Mesh = llvm::SmallVector<int64_t, mostMeshAxes>;
 
-/// The sizes of the axes of all meshes of so many devices, each larger than 1 and at most `mostAxes` of
-/// them. One of a single device has no axis.
+/// All meshes of so many devices with at most `mostAxes` axes, each larger than 1. That of a single device has none.
 std::vector<Mesh> meshesOf(int64_t devices, unsigned mostAxes);
 
 /// What was found for a mesh.

@@ -2,7 +2,8 @@
 """Trains a model on one rank and on several meshes, and compares the losses of all steps; then resumes checkpoints on
 other meshes.
 
-usage: ranks_agree.py MODEL DATA STEPS [OPTION ...]   # options of tessera compile; --on-ranks=OPTION: for meshes only
+usage: ranks_agree.py MODEL DATA STEPS [OPTION ...]   # options of tessera compile; --on-ranks=OPTION: for meshes only;
+                                                      # --found=OPTIONS: of four ranks whose sharding is found
 """
 
 import json
@@ -13,15 +14,16 @@ from mpirun import launch, run
 
 model, data, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
 for_ranks = "--on-ranks="
-everywhere = [option for option in sys.argv[4:] if not option.startswith(for_ranks)]
+found = "--found="
+everywhere = [option for option in sys.argv[4:] if not option.startswith((for_ranks, found))]
 on_ranks = [option.removeprefix(for_ranks) for option in sys.argv[4:] if option.startswith(for_ranks)]
 meshes = {
     "one rank": 1,
     "--mesh data=2": 2,
     "--mesh data=2,tensor=2 --shard ff=tensor": 4,
     "--mesh tensor=2 --shard seq=tensor": 2,
-    "--devices 4": 4,
 }
+meshes |= {option.removeprefix(found): 4 for option in sys.argv[4:] if option.startswith(found)}
 
 
 def program(mesh):
