@@ -147,8 +147,8 @@ MpiLibrary::MpiLibrary() {
 /// Not freed before MPI_Finalize: freeing is a collective too, and there are as many groups as axes of a mesh.
 class MpiCommunicator final : public ExchangeCommunicator {
 public:
-  MpiCommunicator(std::string name, int rank, int size, Comm comm, size_t pieceBytes)
-      : ExchangeCommunicator(std::move(name), rank, size), comm(comm), pieceBytes(pieceBytes) {
+  MpiCommunicator(std::string name, int rank, int size, Comm comm, size_t pieceBytes, RankLauncher launcher)
+      : ExchangeCommunicator(std::move(name), rank, size), comm(comm), pieceBytes(pieceBytes), launcher(launcher) {
     // Otherwise a failure ends the process without a word of ours.
     require(mpi.commSetErrhandler(comm, mpi.errorsReturn), "open", this->name());
   }
@@ -174,6 +174,7 @@ private:
   const MpiLibrary &mpi = MpiLibrary::get();
   Comm comm;
   size_t pieceBytes;
+  RankLauncher launcher;
 };
 
 void MpiCommunicator::exchange(const char *function, std::string_view what, const char *from, size_t fromBytes,
@@ -222,11 +223,13 @@ std::unique_ptr<HostCommunicator> MpiCommunicator::makeGroup(std::string groupNa
   require(mpi.commSplit(comm, group, order, &part), "split", groupName);
   require(mpi.commRank(part, &partRank), "split", groupName);
   require(mpi.commSize(part, &partSize), "split", groupName);
-  return std::make_unique<MpiCommunicator>(std::move(groupName), partRank, partSize, part, pieceBytes);
+  return std::make_unique<MpiCommunicator>(std::move(groupName), partRank, partSize, part, pieceBytes, launcher);
 }
 
 void MpiCommunicator::abandon(ExitStatus status) {
-  mpi.abort(mpi.world, static_cast<int>(status));
+  // mpirun ends the others when one has failed, with its status. Asked by MPI_Abort, that of Open MPI 4.1 crashes or
+  // hangs in one job of thirty (PMIx_server_finalize, on a busy machine). srun goes on without the one that has failed.
+  if (launcher != RankLauncher::Mpirun) mpi.abort(mpi.world, static_cast<int>(status));
   std::_Exit(static_cast<int>(status));
 }
 
@@ -255,7 +258,7 @@ std::unique_ptr<HostCommunicator> openMpi(const RankLaunch &launch, size_t piece
     fail("mpirun or srun started rank {} of {}, but to {} it is rank {} of {}: use the mpirun of that library, or "
          "srun --mpi=pmix",
          launch.rank, launch.size, mpi.version, seenRank, seenSize);
-  return std::make_unique<MpiCommunicator>("world", seenRank, seenSize, mpi.world, pieceBytes);
+  return std::make_unique<MpiCommunicator>("world", seenRank, seenSize, mpi.world, pieceBytes, launch.launcher);
 }
 
 std::string mpiVersion() { return isOpen ? MpiLibrary::get().version : ""; }
