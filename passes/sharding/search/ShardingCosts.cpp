@@ -169,6 +169,13 @@ ShardingCosts::DividedShape::DividedShape(const TensorShape &shape, ArrayRef<int
 /// As `partition` and `localize` build it: sums are completed first, then what is divided in another way becomes whole,
 /// and of what is whole a rank takes its part.
 double ShardingCosts::secondsOfExchange(const DividedShape &shape, Form from, const Form &to) const {
+  // Sums are delayed only behind ops that leave mesh axes alone, or take a part of what is whole.
+  bool staysPending = false, changes = false;
+  for (unsigned i = 0; i < ranks.size(); ++i) {
+    staysPending |= from.along[i] == pendingForm && to.along[i] == pendingForm;
+    changes |= from.along[i] != to.along[i] && from.along[i] != wholeForm;
+  }
+  if (staysPending && changes) return INFINITY;
   double seconds = 0, bytes = shape.bytes;
   auto isDivision = [](AxisId axis) { return axis != wholeForm && axis != pendingForm; };
   for (unsigned i = 0; i < ranks.size(); ++i)

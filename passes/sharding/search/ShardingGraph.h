@@ -79,7 +79,7 @@ struct ShardingNode {
   llvm::SmallVector<mlir::Operation *, 1> ops; ///< in program order; states
   mlir::Value value;                           ///< of a value or an input
   llvm::SmallVector<SizedAxis, 6> axes;        ///< that it may be divided along
-  bool mayPend = false;                        ///< a sum of sums: it may be a sum whose terms the ranks have
+  bool mayPend = false;                        ///< it may be a sum whose terms the ranks have (DelayedSums.h)
   double runs = 1;                             ///< of its ops in one run of the function
   /// What goes through memory: what the ops read of other nodes, and what others read of them.
   llvm::SmallVector<ShardedAccess, 4> read, written;
@@ -102,6 +102,13 @@ struct ValueSource {
   FormMap form;
 };
 
+/// The value that renames are of.
+mlir::Value withoutRenames(mlir::Value value);
+/// What is read under other names, too.
+void forEachUse(mlir::Value value, llvm::function_ref<void(mlir::OpOperand &)> visit);
+/// What is whole wherever it is read, because every rank computes it.
+bool isSourceless(mlir::Operation *op);
+
 class ShardingGraph {
 public:
   /// Of an entry function after `optimize`.
@@ -117,6 +124,8 @@ public:
   const ValueSource *sourceOf(mlir::Value value) const;
   /// The node that computes it, or that of the state; the same unless a node of its own stands between.
   const ValueSource *originOf(mlir::Value value) const;
+  /// The form of a result by that of the node of its op.
+  FormMap producedForm(mlir::Operation *op, NamedTensorType type, unsigned node) const;
   /// How an operand is wanted by the node that reads it.
   FormMap wantedForm(mlir::OpOperand &operand, unsigned node) const;
   TensorShape shapeOf(NamedTensorType type) const;
