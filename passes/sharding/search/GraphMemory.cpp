@@ -23,13 +23,15 @@ void tessera::addTraffic(MutableArrayRef<ShardingNode> nodes, const ShardingGrap
         Value value = withoutRenames(operand.get());
         Operation *def = value.getDefiningOp();
         if (isIn(def, i) || (def && isSourceless(def)) || !known.insert(value).second) continue;
-        node.read.push_back({graph.shapeOf(tensorType(operand.get())), graph.wantedForm(operand, i)});
+        node.read.push_back(
+            {graph.shapeOf(tensorType(operand.get())), graph.wantedForm(operand, i), graph.columnsOf(value)});
       }
       for (Value result : op->getResults()) {
         bool isWritten = false;
         forEachUse(result, [&, i = i](OpOperand &use) { isWritten |= !isIn(use.getOwner(), i); });
         NamedTensorType type = tensorType(result);
-        if (isWritten) node.written.push_back({graph.shapeOf(type), graph.producedForm(op, type, i)});
+        if (isWritten)
+          node.written.push_back({graph.shapeOf(type), graph.producedForm(op, type, i), graph.columnsOf(result)});
       }
     }
   }
@@ -54,10 +56,11 @@ struct Moment {
 class BlockLives {
 public:
   /// `others`: values that live as long as the block. Values in `placed` are somewhere else.
-  BlockLives(Block &block, ArrayRef<Value> others, const llvm::DenseSet<Value> &placed);
+  BlockLives(const ShardingGraph &graph, Block &block, ArrayRef<Value> others, const llvm::DenseSet<Value> &placed);
   Moment fullestMoment();
 
 private:
+  const ShardingGraph &graph;
   struct Life {
     Value value;
     unsigned first, last; ///< places of ops
@@ -67,7 +70,9 @@ private:
 };
 } // namespace
 
-BlockLives::BlockLives(Block &block, ArrayRef<Value> others, const llvm::DenseSet<Value> &placed) {
+BlockLives::BlockLives(const ShardingGraph &graph, Block &block, ArrayRef<Value> others,
+                       const llvm::DenseSet<Value> &placed)
+    : graph(graph) {
   DenseMap<Operation *, unsigned> places;
   for (Operation &op : block) {
     places[&op] = ops.size();
@@ -77,7 +82,7 @@ BlockLives::BlockLives(Block &block, ArrayRef<Value> others, const llvm::DenseSe
   for (Operation &op : block) {
     if (isa<RenameOp>(op) || isSourceless(&op)) continue;
     for (Value result : op.getResults()) {
-      if (placed.contains(result)) continue;
+      if (placed.contains(result) || graph.columnsOf(result) != wholeForm) continue;
       unsigned last = places[&op];
       forEachUse(result, [&](OpOperand &use) { last = std::max(last, places[use.getOwner()]); });
       lives.push_back({result, places[&op], last});
@@ -86,10 +91,10 @@ BlockLives::BlockLives(Block &block, ArrayRef<Value> others, const llvm::DenseSe
 }
 
 /// A repeat needs room for what one iteration makes. What it carries and stacks is a result of it, and written there.
-static Moment fullestOfRepeat(RepeatOp repeat) {
+static Moment fullestOfRepeat(const ShardingGraph &graph, RepeatOp repeat) {
   llvm::DenseSet<Value> placed;
   for (Value value : repeat.getYield().getValues()) placed.insert(withoutRenames(value));
-  return BlockLives(repeat.getBlock(), {}, placed).fullestMoment();
+  return BlockLives(graph, repeat.getBlock(), {}, placed).fullestMoment();
 }
 
 Moment BlockLives::fullestMoment() {
@@ -104,7 +109,7 @@ Moment BlockLives::fullestMoment() {
   for (unsigned i = 0; i < ops.size(); ++i) {
     live += change[i];
     Moment inside;
-    if (auto repeat = dyn_cast<RepeatOp>(ops[i])) inside = fullestOfRepeat(repeat);
+    if (auto repeat = dyn_cast<RepeatOp>(ops[i])) inside = fullestOfRepeat(graph, repeat);
     if (live + inside.bytes <= fullest.bytes) continue;
     inside.bytes += live;
     fullest = std::move(inside), place = i;
@@ -122,7 +127,7 @@ void tessera::addAlive(MutableArrayRef<ShardingNode> nodes, const ShardingGraph 
   for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
     if (!resultState(function, i).empty() && !isa<BlockArgument>(value)) placed.insert(withoutRenames(value));
   SmallVector<Value> arguments(body.getArguments());
-  for (Value value : BlockLives(body, arguments, placed).fullestMoment().alive)
+  for (Value value : BlockLives(graph, body, arguments, placed).fullestMoment().alive)
     if (const ValueSource *source = graph.originOf(value))
       nodes[source->node].alive.push_back({graph.shapeOf(tensorType(value)), source->form});
 }

@@ -50,6 +50,26 @@ TensorShape ShardingGraph::shapeOf(NamedTensorType type) const {
   return shape;
 }
 
+AxisId ShardingGraph::columnsOf(Operation *op) const {
+  auto matrix = tiled.find(op);
+  return matrix == tiled.end() ? wholeForm : axisNumber(matrix->second.columns);
+}
+
+/// A matrix lies between contractions of a tiled op, or between one and kernels of it.
+AxisId ShardingGraph::columnsOf(Value value) const {
+  Operation *def = value.getDefiningOp();
+  if (!def || tiled.empty()) return wholeForm;
+  auto canBeTiled = [&](Operation *op) { return tiled.contains(op) || isa<ElementwiseOpInterface, ReduceOp>(op); };
+  bool isInside = canBeTiled(def);
+  forEachUse(value, [&](OpOperand &use) { isInside &= canBeTiled(use.getOwner()); });
+  if (!isInside) return wholeForm;
+  for (const auto &[contract, matrix] : tiled)
+    if (contract->getBlock() == def->getBlock() && tensorType(value).hasAxis(matrix.rows) &&
+        tensorType(value).hasAxis(matrix.columns))
+      return axisNumber(matrix.columns);
+  return wholeForm;
+}
+
 /// The axes of an op are divided apart, so that what becomes of each says what becomes of all.
 FormMap ShardingGraph::wantedForm(OpOperand &operand, unsigned node) const {
   FormMap map;

@@ -21,6 +21,7 @@
 #define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGGRAPH_H
 
 #include "ir/dialect/Tsr.h"
+#include "passes/TiledLater.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>
 
@@ -71,6 +72,7 @@ struct TensorShape {
 struct ShardedAccess {
   TensorShape shape;
   FormMap form;
+  AxisId columns = wholeForm; ///< of a matrix that a tiled op keeps in caches, unless its columns are divided
 };
 
 struct ShardingNode {
@@ -83,6 +85,8 @@ struct ShardingNode {
   double runs = 1;                             ///< of its ops in one run of the function
   /// What goes through memory: what the ops read of other nodes, and what others read of them.
   llvm::SmallVector<ShardedAccess, 4> read, written;
+  /// What the ops themselves combine among ranks if an axis is divided: maxima, and the sums inside of composites.
+  llvm::SmallVector<std::pair<AxisId, TensorShape>, 0> combined;
   /// What takes memory at the moment of the function at which most is alive.
   llvm::SmallVector<ShardedAccess, 2> alive;
 };
@@ -111,10 +115,14 @@ bool isSourceless(mlir::Operation *op);
 
 class ShardingGraph {
 public:
-  /// Of an entry function after `optimize`.
-  explicit ShardingGraph(mlir::func::FuncOp function);
+  /// Of an entry function after `optimize`; `tiled`: contractions that `tile` will take.
+  ShardingGraph(mlir::func::FuncOp function, const TiledContractions &tiled);
 
   mlir::func::FuncOp getFunction() const { return function; }
+  /// The columns of the matrix that a contraction in a tiled op makes or reads.
+  AxisId columnsOf(mlir::Operation *op) const;
+  /// Those of a value that tiled ops keep in caches; none if it goes through memory.
+  AxisId columnsOf(mlir::Value value) const;
   llvm::ArrayRef<ShardingNode> getNodes() const { return nodes; }
   llvm::ArrayRef<ShardingEdge> getEdges() const { return edges; }
   llvm::StringRef axisName(AxisId id) const { return axisNames[id]; }
@@ -134,6 +142,7 @@ private:
   friend class ShardingGraphBuilder;
 
   mlir::func::FuncOp function;
+  const TiledContractions &tiled;
   std::vector<ShardingNode> nodes;
   std::vector<ShardingEdge> edges;
   llvm::DenseMap<mlir::Value, ValueSource> sources;

@@ -1,5 +1,6 @@
 //===- ShardingGraphBuilder.cpp - the graph of a function -----------------===//
 
+#include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
 #include "passes/sharding/Assignment.h"
 #include "passes/sharding/search/DelayedSums.h"
@@ -41,6 +42,7 @@ private:
   bool joins(Operation *op, Value operand) const;
   mlir::SmallVector<AxisAttr> dividedSpace(Operation *op) const;
   void addOp(Operation &op, double runs);
+  void addCombined(Operation *op, unsigned node);
   void addRepeat(RepeatOp repeat, double runs);
   void setSource(Value value, const ValueSource &source, double runs);
   void addEdge(Value value, unsigned to, const FormMap &wanted, double runs);
@@ -63,7 +65,9 @@ private:
 };
 } // namespace tessera
 
-ShardingGraph::ShardingGraph(func::FuncOp function) : function(function) { ShardingGraphBuilder(*this).build(); }
+ShardingGraph::ShardingGraph(func::FuncOp function, const TiledContractions &tiled) : function(function), tiled(tiled) {
+  ShardingGraphBuilder(*this).build();
+}
 
 void ShardingGraphBuilder::build() {
   numberAxes();
@@ -179,7 +183,7 @@ void ShardingGraphBuilder::findChains(Block &block) {
 }
 
 void ShardingGraphBuilder::addBlock(Block &block, double runs) {
-  for (Operation &op : block.without_terminator()) {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     if (auto repeat = dyn_cast<RepeatOp>(op))
       addRepeat(repeat, runs);
     else
@@ -227,9 +231,42 @@ void ShardingGraphBuilder::addOp(Operation &op, double runs) {
   unsigned node = it->second;
   graph.nodes[node].ops.push_back(&op);
   graph.nodes[node].mayPend = mayPend;
+  addCombined(&op, node);
   for (OpOperand &operand : op.getOpOperands()) addEdge(operand.get(), node, graph.wantedForm(operand, node), runs);
   for (Value result : op.getResults())
     setSource(result, {node, graph.producedForm(&op, tensorType(result), node)}, runs);
+}
+
+/// `partition` decomposes a composite that is divided along an axis that it mixes, and its parts combine what ranks have.
+void ShardingGraphBuilder::addCombined(Operation *op, unsigned node) {
+  auto combine = [&](Operation *part, ArrayRef<SizedAxis> axes) {
+    auto reduce = dyn_cast<ReduceOp>(part);
+    if (!reduce && !isa<ContractOp, GatherOp>(part)) return;
+    for (const SizedAxis &axis : axes) {
+      StringRef name = graph.axisNames[axis.id];
+      bool isOver = llvm::any_of(spaceOf(part), [&](AxisAttr of) { return of.getName() == name; });
+      NamedTensorType result = tensorType(part->getResult(0));
+      if (isOver && !result.hasAxis(name)) graph.nodes[node].combined.push_back({axis.id, graph.shapeOf(result)});
+    }
+  };
+  ArrayRef<SizedAxis> axes = graph.nodes[node].axes;
+  if (isa<ReduceOp>(op) && !isSum(op)) combine(op, axes);
+  auto mixed =
+      llvm::filter_to_vector(axes, [&](const SizedAxis &axis) { return mustDecompose(op, graph.axisNames[axis.id]); });
+  if (mixed.empty()) return;
+  OpBuilder builder(op);
+  Operation *copy = builder.clone(*op);
+  GraphBuilder parts(copy);
+  Operation *previous = copy->getPrevNode();
+  cast<DecomposeOpInterface>(copy).decompose(parts);
+  Block &block = *copy->getBlock();
+  SmallVector<Operation *> made;
+  for (Operation &part :
+       llvm::make_range(previous ? std::next(previous->getIterator()) : block.begin(), copy->getIterator()))
+    made.push_back(&part);
+  for (Operation *part : made) combine(part, mixed);
+  copy->erase();
+  for (Operation *part : llvm::reverse(made)) part->erase();
 }
 
 /// An edge for what other nodes compute. What is whole everywhere can be divided for nothing.
