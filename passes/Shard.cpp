@@ -165,13 +165,13 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     ModuleOp module = getOperation();
     FailureOr<Target> target = Target::read(module);
     if (failed(target)) return signalPassFailure();
-    std::optional<int64_t> memory = MemorySettings::of(module).budget;
+    MemorySettings settings = MemorySettings::of(module);
+    std::optional<int64_t> memory = settings.budget;
     if (!memory) memory = target->figures.memoryBytes;
     SearchDevices on{*target, CostModel(*target, threads), Machines::of(module), LocalizePassOptions().leastDivided};
-    std::optional<ModuleSharding> found;
-    if (memory) found = findSharding(module, devices, on, static_cast<double>(*memory));
-    // What is saved may be more than what is planned in the end: later phases recompute and reuse.
-    if (!found) found = findSharding(module, devices, on, INFINITY);
+    bool recomputes = settings.budget && settings.getMode() == RematMode::Auto;
+    double bytes = memory ? static_cast<double>(*memory) : INFINITY;
+    std::optional<ModuleSharding> found = findSharding(module, devices, on, bytes, recomputes);
     if (!found)
       return refuse("no sharding among " + std::to_string(devices) +
                     " devices was found that suits all entry functions: say the mesh with --mesh");

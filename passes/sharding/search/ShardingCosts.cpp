@@ -8,12 +8,23 @@
 using namespace mlir;
 using namespace tessera;
 
-ShardingCosts::ShardingCosts(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices)
-    : graph(graph), ranks(mesh), model(devices.model), leastDivided(devices.leastDivided),
+ShardingCosts::ShardingCosts(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                             bool recomputes)
+    : graph(graph), ranks(mesh), model(devices.model), leastDivided(devices.leastDivided), recomputes(recomputes),
       links(devices.target, mesh, devices.machines), allToAll(model.exchangeFigures(ExchangeKind::AllToAll)),
       allGather(model.exchangeFigures(ExchangeKind::AllGather)) {
   labels.resize(graph.getNodes().size());
-  for (unsigned node = 0; node < labels.size(); ++node) addLabels(node, {}, 0);
+  for (unsigned node = 0; node < labels.size(); ++node) {
+    addLabels(node, {}, 0);
+    if (!maySayAgain(node)) continue;
+    std::vector<Form> twice = labels[node];
+    llvm::append_range(twice, labels[node]);
+    labels[node] = std::move(twice);
+  }
+}
+
+bool ShardingCosts::maySayAgain(unsigned node) const {
+  return recomputes && (graph.getNodes()[node].isStack || graph.getNodes()[node].iterations > 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,17 +270,17 @@ const std::vector<double> &ShardingCosts::exchangesOf(const TensorShape &shape, 
 // The problem
 //===----------------------------------------------------------------------===//
 
-std::pair<std::vector<Form>, std::vector<unsigned>> ShardingCosts::formsOf(unsigned node, const FormMap &map) const {
-  std::vector<Form> forms;
-  std::vector<unsigned> classes;
+ShardingCosts::FormsOfNode ShardingCosts::formsOf(unsigned node, const FormMap &map) const {
+  FormsOfNode result;
+  result.hasAgain = maySayAgain(node);
   DenseMap<uint64_t, unsigned> known;
-  for (const Form &label : labels[node]) {
-    Form form = map(label);
-    auto [number, isNew] = known.try_emplace(form.number(), forms.size());
-    if (isNew) forms.push_back(form);
-    classes.push_back(number->second);
+  for (auto [label, ofNode] : llvm::enumerate(labels[node])) {
+    Form form = map(ofNode);
+    auto [number, isNew] = known.try_emplace(form.number(), result.forms.size());
+    if (isNew) result.forms.push_back(form);
+    result.classes.push_back(result.hasAgain ? 2 * number->second + saysAgain(node, label) : number->second);
   }
-  return {std::move(forms), std::move(classes)};
+  return result;
 }
 
 /// Whether two forms divide an axis along the same mesh axis, or not at all.
@@ -278,27 +289,44 @@ static bool areTogether(const Form &some, const Form &others, AxisId axis) {
                       [&](auto pair) { return (std::get<0>(pair) == axis) == (std::get<1>(pair) == axis); });
 }
 
+/// What is received is not exchanged again, but stored: as `rematerialize` does.
+void ShardingCosts::addEdge(LabelProblem &problem, const ShardingEdge &edge) {
+  FormsOfNode from = formsOf(edge.from, edge.produced), to = formsOf(edge.to, edge.wanted);
+  const std::vector<double> &exchanges = exchangesOf(edge.shape, from.forms, to.forms);
+  const ShardingNode &reader = graph.getNodes()[edge.to];
+  auto costOf = [&](unsigned made, unsigned read) {
+    const Form &produced = from.forms[from.formOf(made)], &wanted = to.forms[to.formOf(read)];
+    double seconds = exchanges[from.formOf(made) * to.forms.size() + to.formOf(read)];
+    LabelCost cost{edge.runs * seconds, 0};
+    if (edge.together != wholeForm && !areTogether(produced, wanted, edge.together)) cost.seconds = INFINITY;
+    if (!to.saysAgain(read)) return cost;
+    bool isMissing = !from.saysAgain(made);
+    if (reader.isStack && isMissing) cost.seconds = INFINITY;
+    bool isStored = edge.again == ShardingEdge::Again::Kept ||
+                    (edge.again == ShardingEdge::Again::Computed && isMissing) || seconds > 0;
+    if (!reader.isStack && isStored)
+      cost.bytes += reader.iterations * edge.shape.elementBytes * elementsOf(edge.shape, wanted);
+    return cost;
+  };
+  std::vector<LabelCost> table;
+  for (unsigned made = 0; made < from.countClasses(); ++made)
+    for (unsigned read = 0; read < to.countClasses(); ++read) table.push_back(costOf(made, read));
+  problem.addPair(edge.from, edge.to, from.classes, to.classes, table);
+}
+
 LabelProblem ShardingCosts::problem() {
   LabelProblem problem;
   for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
     std::vector<LabelCost> costs;
-    for (const Form &form : labels[i]) {
-      LabelCost cost{secondsOf(i, form), 0};
-      for (const ShardedAccess &alive : node.alive) cost.bytes += bytesOf(alive, form);
+    for (auto [label, form] : llvm::enumerate(labels[i])) {
+      bool again = saysAgain(i, label);
+      LabelCost cost{(again && !node.isStack ? 2 : 1) * secondsOf(i, form), 0};
+      if (!again || !node.isStack)
+        for (const ShardedAccess &alive : node.alive) cost.bytes += bytesOf(alive, form);
       costs.push_back(cost);
     }
     problem.addVariable(costs);
   }
-  for (const ShardingEdge &edge : graph.getEdges()) {
-    auto [produced, ofFrom] = formsOf(edge.from, edge.produced);
-    auto [wanted, ofTo] = formsOf(edge.to, edge.wanted);
-    std::vector<LabelCost> table;
-    for (double seconds : exchangesOf(edge.shape, produced, wanted)) table.push_back({edge.runs * seconds, 0});
-    if (edge.together != wholeForm)
-      for (auto [i, cost] : llvm::enumerate(table))
-        if (!areTogether(produced[i / wanted.size()], wanted[i % wanted.size()], edge.together))
-          cost.seconds = INFINITY;
-    problem.addPair(edge.from, edge.to, ofFrom, ofTo, table);
-  }
+  for (const ShardingEdge &edge : graph.getEdges()) addEdge(problem, edge);
   return problem;
 }

@@ -26,10 +26,13 @@ struct SearchDevices {
 
 class ShardingCosts {
 public:
-  /// `mesh`: ranks along each axis, of which there are at most `mostMeshAxes`.
-  ShardingCosts(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices);
+  /// `mesh`: ranks along each axis, of which there are at most `mostMeshAxes`. `recomputes`: stacks may be computed
+  /// again instead of being stored.
+  ShardingCosts(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                bool recomputes = false);
 
-  /// The forms that a node may have, in a fixed order; the first is whole.
+  /// The forms that a node may have, in a fixed order; the first is whole. Nodes that may run again, and stacks that need
+  /// not be stored, have each form twice: as it is, then with that.
   llvm::ArrayRef<Form> labelsOf(unsigned node) const { return labels[node]; }
   /// A variable for each node, with these labels.
   LabelProblem problem();
@@ -37,6 +40,10 @@ public:
 private:
   bool canDivideNode(unsigned node, const SizedAxis &axis, unsigned along) const;
   void addLabels(unsigned node, Form form, unsigned along);
+  bool maySayAgain(unsigned node) const;
+  /// Whether a label says that the node runs again, or that the stack is not stored.
+  bool saysAgain(unsigned node, unsigned label) const { return maySayAgain(node) && label >= labels[node].size() / 2; }
+  void addEdge(LabelProblem &problem, const ShardingEdge &edge);
   double elementsOf(const TensorShape &shape, const Form &form) const;
   double bytesOf(const ShardedAccess &access, const Form &ofNode) const;
   double secondsOf(unsigned node, const Form &form) const;
@@ -54,12 +61,21 @@ private:
                                          const std::vector<Form> &wanted);
   double secondsOfMessage(ExchangeKind kind, unsigned along, double bytes) const;
   /// Of the labels of a node the forms that they give a value, each once, and for each label which of them.
-  std::pair<std::vector<Form>, std::vector<unsigned>> formsOf(unsigned node, const FormMap &map) const;
+  struct FormsOfNode {
+    std::vector<Form> forms;
+    std::vector<unsigned> classes; ///< by label: twice the number of its form, and one more if it says `again`
+    bool hasAgain;                 ///< else no label says it, and classes are the numbers of forms
+    size_t countClasses() const { return forms.size() * (hasAgain ? 2 : 1); }
+    unsigned formOf(unsigned number) const { return hasAgain ? number / 2 : number; }
+    bool saysAgain(unsigned number) const { return hasAgain && number % 2 == 1; }
+  };
+  FormsOfNode formsOf(unsigned node, const FormMap &map) const;
 
   const ShardingGraph &graph;
   llvm::SmallVector<int64_t, mostMeshAxes> ranks; ///< along each mesh axis
   const CostModel &model;
   int64_t leastDivided;
+  bool recomputes;
   RankLinks links;
   ExchangeFigures allToAll, allGather;
   std::vector<std::vector<Form>> labels;                         ///< by node

@@ -83,6 +83,9 @@ struct ShardingNode {
   llvm::SmallVector<SizedAxis, 6> axes;        ///< that it may be divided along
   bool mayPend = false;                        ///< it may be a sum whose terms the ranks have (DelayedSums.h)
   double runs = 1;                             ///< of its ops in one run of the function
+  bool isStack = false; ///< a value that need not be stored if what computes it runs again where it is read
+  /// Of the repeat in which it is, if it may run again in the repeat that reads the stacks of this one; else 0.
+  double iterations = 0;
   /// What goes through memory: what the ops read of other nodes, and what others read of them.
   llvm::SmallVector<ShardedAccess, 4> read, written;
   /// What the ops themselves combine among ranks if an axis is divided: maxima, and the sums inside of composites.
@@ -98,6 +101,11 @@ struct ShardingEdge {
   TensorShape shape;
   double runs = 1;
   AxisId together = wholeForm; ///< an axis that either both are divided along, and along the same mesh axis, or none
+  mlir::Value value;           ///< without renames
+  /// If the node that it goes to runs again, in the repeat that reads stacks: what it brings is there, or there if its
+  /// node runs again too, or it is stacked in addition.
+  enum class Again { Stored, Computed, Kept };
+  Again again = Again::Stored;
 };
 
 /// A value by the node that computes it.

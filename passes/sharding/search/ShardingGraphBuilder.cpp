@@ -5,6 +5,7 @@
 #include "passes/sharding/Assignment.h"
 #include "passes/sharding/search/DelayedSums.h"
 #include "passes/sharding/search/GraphMemory.h"
+#include "passes/sharding/search/GraphRecomputation.h"
 #include "passes/sharding/search/ShardingGraph.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -78,6 +79,7 @@ void ShardingGraphBuilder::build() {
   addResults();
   addTraffic(graph.nodes, graph);
   addAlive(graph.nodes, graph);
+  addRecomputation(graph.nodes, graph.edges, graph);
 }
 
 void ShardingGraphBuilder::numberAxes() {
@@ -279,9 +281,12 @@ void ShardingGraphBuilder::addEdge(Value value, unsigned to, const FormMap &want
     if (edge.produced == source->form && edge.wanted == wanted) return;
   }
   known.push_back(graph.edges.size());
-  SplitOp blocks = blocksOfInput(value);
-  graph.edges.push_back({source->node, to, source->form, wanted, graph.shapeOf(tensorType(value)), runs,
-                         blocks ? graph.axisNumber(blocks.getAxis()) : wholeForm});
+  ShardingEdge &edge = graph.edges.emplace_back();
+  edge.from = source->node, edge.to = to;
+  edge.produced = source->form, edge.wanted = wanted;
+  edge.shape = graph.shapeOf(tensorType(value)), edge.value = withoutRenames(value);
+  edge.runs = runs;
+  if (SplitOp blocks = blocksOfInput(value)) edge.together = graph.axisNumber(blocks.getAxis());
 }
 
 /// Gives a value a node of its own if it may have another form than what computes it: if several nodes read it, which

@@ -44,19 +44,39 @@ static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devi
 /// Searches stop this close to the least time: predictions are less exact.
 static constexpr double searchTolerance = 1e-3;
 
-MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
-                                const SearchLimits &limits) {
-  ShardingCosts costs(graph, mesh, devices);
+/// A mesh's label problem, without the forms that the limits exclude.
+static LabelProblem problemWithin(ShardingCosts &costs, const SearchLimits &limits) {
   LabelProblem problem = costs.problem();
   for (const auto &[node, form] : limits.fixed)
     for (auto [label, candidate] : llvm::enumerate(costs.labelsOf(node)))
       if (!(candidate == form)) problem.addCost(node, label, {INFINITY, 0});
+  return problem;
+}
+
+static void take(MeshSolution &result, const ShardingCosts &costs, const Labelling &labels, const LabelCost &cost) {
+  result.cost = cost;
+  for (auto [node, label] : llvm::enumerate(labels)) result.forms.push_back(costs.labelsOf(node)[label]);
+}
+
+/// The best forms within the limit of bytes.
+static void solveWithinBytes(MeshSolution &result, ShardingCosts &costs, const SearchLimits &limits,
+                             const SolverOptions &options) {
+  LabelProblem problem = problemWithin(costs, limits);
+  FrontierOptions frontierOptions;
+  frontierOptions.solver = options;
+  LabelFrontier frontier(problem, frontierOptions);
+  BudgetAnswer answer = frontier.findWithin(limits.bytes);
+  result.bound = std::max(result.bound, answer.bound), result.effort += frontier.getEffort();
+  result.leastBytes = answer.leastBytes;
+  if (answer.found && answer.cost.seconds < limits.seconds) take(result, costs, answer.labels, answer.cost);
+}
+
+MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                                const SearchLimits &limits) {
+  ShardingCosts costs(graph, mesh, devices);
+  LabelProblem problem = problemWithin(costs, limits);
   MeshSolution result;
   result.mesh = Mesh(mesh);
-  auto take = [&](const Labelling &labels, const LabelCost &cost) {
-    result.cost = cost;
-    for (auto [node, label] : llvm::enumerate(labels)) result.forms.push_back(costs.labelsOf(node)[label]);
-  };
   SolverOptions options;
   options.tolerance = searchTolerance;
   SolverStart start;
@@ -65,15 +85,13 @@ MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> me
   result.bound = fastest.bound, result.effort = fastest.effort;
   if (!fastest.found || fastest.bound >= limits.seconds) return result;
   if (fastest.cost.bytes <= limits.bytes) {
-    if (fastest.value < limits.seconds) take(fastest.labels, fastest.cost);
-    return result;
+    if (fastest.value < limits.seconds) take(result, costs, fastest.labels, fastest.cost);
+  } else if (limits.recomputes) {
+    ShardingCosts again(graph, mesh, devices, /*recomputes=*/true);
+    solveWithinBytes(result, again, limits, options);
+  } else {
+    solveWithinBytes(result, costs, limits, options);
   }
-  FrontierOptions frontierOptions;
-  frontierOptions.solver = options;
-  LabelFrontier frontier(problem, frontierOptions);
-  BudgetAnswer answer = frontier.findWithin(limits.bytes);
-  result.bound = std::max(result.bound, answer.bound), result.effort += frontier.getEffort();
-  if (answer.found && answer.cost.seconds < limits.seconds) take(answer.labels, answer.cost);
   return result;
 }
 
@@ -110,28 +128,56 @@ static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSol
   return names;
 }
 
-std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t count, const SearchDevices &devices,
-                                                    double bytes) {
-  func::FuncOp deciding = decidingFunction(module);
-  if (!deciding) return std::nullopt;
-  TiledContractions tiled = contractionsTiledLater(module);
-  ShardingGraph graph(deciding, tiled);
-  std::optional<MeshSolution> best;
-  double bound = INFINITY;
-  SearchLimits limits;
-  limits.bytes = bytes;
-  for (ArrayRef<int64_t> mesh : distinctMeshes(count, devices)) {
-    limits.seconds = best ? best->cost.seconds : INFINITY;
+namespace {
+/// Of all meshes.
+struct BestMesh {
+  std::optional<MeshSolution> solution;
+  double bound = INFINITY, leastBytes = INFINITY;
+};
+} // namespace
+
+static BestMesh bestMesh(const ShardingGraph &graph, ArrayRef<Mesh> meshes, const SearchDevices &devices,
+                         SearchLimits limits) {
+  BestMesh best;
+  for (ArrayRef<int64_t> mesh : meshes) {
+    if (best.solution) limits.seconds = best.solution->cost.seconds;
     MeshSolution found = solveMesh(graph, mesh, devices, limits);
     LLVM_DEBUG({
       llvm::dbgs() << "mesh";
       for (int64_t ranks : mesh) llvm::dbgs() << ' ' << ranks;
       llvm::dbgs() << ": " << found.cost.seconds << " s, bound " << found.bound << ", " << found.cost.bytes
-                   << " bytes, nodes " << found.effort.nodes << ", passes " << found.effort.passes << '\n';
+                   << " bytes, least " << found.leastBytes << ", nodes " << found.effort.nodes << ", passes "
+                   << found.effort.passes << '\n';
     });
-    bound = std::min(bound, found.bound);
-    if (found.isFound()) best = std::move(found);
+    best.bound = std::min(best.bound, found.bound);
+    if (found.isFound())
+      best.solution = std::move(found);
+    else if (found.leastBytes > limits.bytes)
+      best.leastBytes = std::min(best.leastBytes, found.leastBytes);
   }
+  return best;
+}
+
+/// The fewest bytes alone would be had for any number of seconds.
+static constexpr double moreThanLeastBytes = 1.02;
+
+std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t count, const SearchDevices &devices,
+                                                    double bytes, bool recomputes) {
+  func::FuncOp deciding = decidingFunction(module);
+  if (!deciding) return std::nullopt;
+  TiledContractions tiled = contractionsTiledLater(module);
+  ShardingGraph graph(deciding, tiled);
+  std::vector<Mesh> meshes = distinctMeshes(count, devices);
+  SearchLimits limits;
+  limits.bytes = bytes, limits.recomputes = recomputes;
+  BestMesh found = bestMesh(graph, meshes, devices, limits);
+  bool isWithin = found.solution.has_value();
+  if (!isWithin && found.leastBytes < INFINITY) {
+    limits.bytes = moreThanLeastBytes * found.leastBytes;
+    found = bestMesh(graph, meshes, devices, limits);
+  }
+  std::optional<MeshSolution> &best = found.solution;
+  double bound = found.bound;
   if (!best) return std::nullopt;
   ModuleSharding result;
   SmallVector<StringRef> meshNames = nameMesh(graph, *best, module);
@@ -141,6 +187,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.ofStates = ofStep.getStates();
   result.tables.emplace_back(deciding, ofStep.getTable());
   result.step = *best, result.bound = std::min(bound, best->cost.seconds);
+  result.isWithin = isWithin;
   llvm::StringMap<Form> formOfState;
   for (auto [node, form] : llvm::zip(graph.getNodes(), best->forms))
     for (Operation *op : node.ops)

@@ -26,6 +26,8 @@ struct MeshSolution {
   std::vector<Form> forms; ///< of each node; empty if nothing was found that is within the limits
   LabelCost cost;
   double bound = 0; ///< no forms on this mesh that are within the limits take fewer seconds
+  double leastBytes =
+      0; ///< no forms on this mesh have fewer bytes alive at once, if the limit of bytes was what failed
   SolverEffort effort = {};
 
   bool isFound() const { return !forms.empty(); }
@@ -35,7 +37,8 @@ struct MeshSolution {
 struct SearchLimits {
   double seconds = std::numeric_limits<double>::infinity(); ///< less than these
   double bytes = std::numeric_limits<double>::infinity();   ///< of what is alive at once on a rank: at most these
-  llvm::DenseMap<unsigned, Form> fixed;                     ///< nodes whose form is known
+  bool recomputes = false;              ///< stacks may be computed again instead of being stored, if they do not fit
+  llvm::DenseMap<unsigned, Form> fixed; ///< nodes whose form is known
 };
 
 /// The forms of least time on a mesh.
@@ -47,15 +50,16 @@ struct ModuleSharding {
   llvm::SmallVector<AxisAttr> mesh; ///< named by what is divided along them
   llvm::StringMap<Sharding> ofStates;
   std::vector<std::pair<mlir::func::FuncOp, ShardingTable>> tables;
-  MeshSolution step; ///< what was found for the function that decides, `step` if there is one
-  double bound = 0;  ///< no sharding of that function on any mesh takes fewer seconds
+  MeshSolution step;    ///< what was found for the function that decides, `step` if there is one
+  double bound = 0;     ///< no sharding of that function on any mesh takes fewer seconds
+  bool isWithin = true; ///< what is alive at once is within the limit
 };
 
-/// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank.
-/// The other functions follow: their states are divided as those of the step are, and all else as takes the least time
-/// for them. Nothing if there is none.
+/// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank,
+/// or nearly the fewest bytes that are possible if these are more. The other functions follow: their states are divided
+/// as those of the step are, and all else as takes the least time for them. Nothing if there is none.
 std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices,
-                                           double bytes);
+                                           double bytes, bool recomputes);
 
 } // namespace tessera
 

@@ -1,0 +1,17 @@
+//===- GraphRecomputation.h - what of a graph may be computed again -------===//
+
+#ifndef TESSERA_PASSES_SHARDING_SEARCH_GRAPHRECOMPUTATION_H
+#define TESSERA_PASSES_SHARDING_SEARCH_GRAPHRECOMPUTATION_H
+
+#include "passes/sharding/search/ShardingGraph.h"
+
+namespace tessera {
+
+/// Says of stacks that a repeat in the opposite order reads, and that are alive at the fullest moment, that they need not
+/// be stored; and of what computes them that it may run there again.
+void addRecomputation(llvm::MutableArrayRef<ShardingNode> nodes, llvm::MutableArrayRef<ShardingEdge> edges,
+                      const ShardingGraph &graph);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_SHARDING_SEARCH_GRAPHRECOMPUTATION_H
