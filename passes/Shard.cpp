@@ -168,6 +168,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     MemorySettings settings = MemorySettings::of(module);
     std::optional<int64_t> memory = settings.budget;
     if (!memory) memory = target->figures.memoryBytes;
+    if (auto counted = module->getAttrOfType<IntegerAttr>(attrs::searchMemory)) memory = counted.getInt();
     SearchDevices on{*target, CostModel(*target, threads), Machines::of(module), LocalizePassOptions().leastDivided};
     bool recomputes = settings.budget && settings.getMode() == RematMode::Auto;
     double bytes = memory ? static_cast<double>(*memory) : INFINITY;

@@ -60,6 +60,19 @@ static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const Co
   return ExitInput;
 }
 
+/// Tells a module to search for a sharding with less memory, if there is one: as much less than what was counted of the
+/// last one as that takes too much.
+static bool tightenSearch(ModuleOp module, ModuleOp last, int64_t budget, int64_t bytes) {
+  auto found = last->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
+  auto within = found ? found.getAs<BoolAttr>("within") : BoolAttr();
+  if (!within || !within.getValue()) return false;
+  constexpr double margin = 0.98;
+  double ratio = margin * static_cast<double>(budget) / static_cast<double>(bytes);
+  double counted = ratio * found.getAs<FloatAttr>("bytes").getValueAsDouble();
+  module->setAttr(attrs::searchMemory, Builder(module.getContext()).getI64IntegerAttr(static_cast<int64_t>(counted)));
+  return true;
+}
+
 int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run) {
   constexpr int mostRounds = 4;
   CommandOptions quiet = options;
@@ -71,6 +84,7 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
   OwningOpRef<ModuleOp> smallest; // of those that do not fit: less in the arena may be more in tables of the process
   int64_t leastBytes = std::numeric_limits<int64_t>::max();
   bool triesLeast = false;
+  int searches = 1;
   for (int round = 0;; ++round) {
     Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
     if (arena) limitArena(*trial.module, *arena);
@@ -89,6 +103,12 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
     int64_t within = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
     if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
     if (!canRecompute || triesLeast) {
+      if (searches < mostRounds && tightenSearch(*input.module, *smallest, budget, leastBytes)) {
+        ++searches, round = -1, triesLeast = false, arena = std::nullopt;
+        smallest = {}, leastBytes = std::numeric_limits<int64_t>::max();
+        run.common->tiled.clear();
+        continue;
+      }
       if (!options.takesLeast) return refuseBudget(*smallest, budget, leastBytes, options);
       input.module = std::move(smallest);
       return ExitDone;

@@ -36,9 +36,11 @@ inline constexpr llvm::StringLiteral zero = "tsr.zero";                ///< the 
 inline constexpr llvm::StringLiteral leaves = "tsr.leaves";
 /// Ranks for which a mesh is to be found; absent: it is as `tsr.mesh` says.
 inline constexpr llvm::StringLiteral devices = "tsr.devices";
-/// What the search for a sharding predicts: dictionary {seconds, bound, bytes}, of a step, of one with any sharding
-/// that is within the limits, and of what is alive at once on a rank.
+/// What the search for a sharding predicts: dictionary {seconds, bound, bytes, within}, of a step, of one with any
+/// sharding that is within the limits, of what is alive at once on a rank, and whether that is within them.
 inline constexpr llvm::StringLiteral foundSharding = "tsr.found_sharding";
+/// The bytes that the search may count as alive at once on a rank; absent: the budget, or the memory of the device.
+inline constexpr llvm::StringLiteral searchMemory = "tsr.search_memory";
 /// "library": the library that moves bytes between GPUs also adds, in an order of its own; absent: generated code does.
 inline constexpr llvm::StringLiteral reductions = "tsr.reductions";
 // What the user says about memory (ir/program/MemorySettings.h), and what the phase `rematerialize` found.
