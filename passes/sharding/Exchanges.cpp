@@ -32,17 +32,32 @@ Value Exchanges::reduceScatter(ReduceKind kind, Value value, StringRef along, St
   return reduce(kind, exchange(ExchangeKind::AllToAll, parts, along), along, inTree);
 }
 
-Value Exchanges::allReduce(ReduceKind kind, Value value, StringRef along, bool inTree) {
+Value Exchanges::allReduceDivided(ReduceKind kind, Value value, AxisAttr axis, ArrayRef<StringRef> along, bool inTree,
+                                  Type element) {
+  StringRef name = axis.getName(), first = along.front();
+  int64_t size = axis.getSize(), padded = llvm::alignTo(size, mesh.size(first));
+  if (padded != size) value = b.pad(value, name, 0, padded);
+  Value part = reduceScatter(kind, value, first, name, inTree);
+  part = allReduce(kind, part, along.drop_front(), inTree, element);
+  Value whole = b.merge(gatherAxis(part, first), {first, name}, name);
+  return padded == size ? whole : b.slice(whole, name, 0, size);
+}
+
+Value Exchanges::allReduce(ReduceKind kind, Value value, ArrayRef<StringRef> along, bool inTree, Type element) {
+  if (along.empty()) return b.cast(value, element);
   NamedTensorType type = tensorType(value);
-  int64_t ranks = mesh.size(along);
+  int64_t ranks = mesh.size(along.front());
+  if (type.getNumElements() < std::max(leastDivided, ranks)) {
+    value = reduce(kind, gatherAxis(value, along.front()), along.front(), inTree);
+    return allReduce(kind, value, along.drop_front(), inTree, element);
+  }
   // The outermost axis that is long enough: its parts are contiguous.
   auto axis = llvm::find_if(type.getAxes(), [&](AxisAttr candidate) { return candidate.getSize() >= ranks; });
-  if (type.getNumElements() < leastDivided || axis == type.getAxes().end())
-    return reduce(kind, gatherAxis(value, along), along, inTree);
-  StringRef name = axis->getName();
-  int64_t size = axis->getSize(), padded = (size + ranks - 1) / ranks * ranks;
-  if (padded != size) value = b.pad(value, name, 0, padded);
-  Value parts = gatherAxis(reduceScatter(kind, value, along, name, inTree), along);
-  Value whole = b.merge(parts, {along, name}, name);
-  return padded == size ? whole : b.slice(whole, name, 0, size);
+  if (axis != type.getAxes().end()) return allReduceDivided(kind, value, *axis, along, inTree, element);
+  // All of them as one.
+  SmallVector<StringRef> merged =
+      llvm::map_to_vector(type.getAxes(), [](AxisAttr candidate) { return candidate.getName(); });
+  value = b.merge(value, merged, merged.front());
+  value = allReduceDivided(kind, value, tensorType(value).getAxes().front(), along, inTree, element);
+  return b.split(value, merged.front(), type.getAxes());
 }

@@ -22,14 +22,19 @@ public:
 
   /// The values of all ranks, with the mesh axis as an axis.
   mlir::Value gatherAxis(mlir::Value value, llvm::StringRef along);
-  /// A reduction over the values of all ranks, a sum in a tree if `inTree`. Of a large value each rank reduces a part,
-  /// and gathers the others: the bytes that a ring of ranks would send.
-  mlir::Value allReduce(ReduceKind kind, mlir::Value value, llvm::StringRef along, bool inTree = false);
+  /// A reduction over the values of all ranks along mesh axes, one after the other; a sum in a tree if `inTree`. It is
+  /// rounded to `element` when it is complete. Of a large value each rank reduces a part, and gathers the others: the
+  /// bytes that a ring of ranks would send.
+  mlir::Value allReduce(ReduceKind kind, mlir::Value value, llvm::ArrayRef<llvm::StringRef> along, bool inTree,
+                        mlir::Type element);
   /// This rank's part, along an axis whose size is a multiple of the ranks, of a reduction over the values of all.
   mlir::Value reduceScatter(ReduceKind kind, mlir::Value value, llvm::StringRef along, llvm::StringRef axis,
                             bool inTree = false);
 
 private:
+  /// Along one axis of a value, which is as long as its ranks at least, and then along the other mesh axes.
+  mlir::Value allReduceDivided(ReduceKind kind, mlir::Value value, AxisAttr axis, llvm::ArrayRef<llvm::StringRef> along,
+                               bool inTree, mlir::Type element);
   mlir::Value exchange(ExchangeKind kind, mlir::Value value, llvm::StringRef along);
   /// Of what came from all ranks.
   mlir::Value reduce(ReduceKind kind, mlir::Value received, llvm::StringRef along, bool inTree);

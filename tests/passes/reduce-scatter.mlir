@@ -1,5 +1,5 @@
-// RUN: tessera-opt %s --split-input-file --tsr-localize | FileCheck %s
-// RUN: sed 's/tsr.phase = "partition"/tsr.phase = "partition", tsr.reductions = "library"/' %s | tessera-opt --split-input-file --tsr-localize=least-divided=1 | FileCheck %s --check-prefix=LIBRARY
+// RUN: tessera-opt %s --split-input-file --tsr-simplify --tsr-localize | FileCheck %s
+// RUN: sed 's/tsr.phase = "partition"/tsr.phase = "partition", tsr.reductions = "library"/' %s | tessera-opt --split-input-file --tsr-simplify --tsr-localize=least-divided=1 | FileCheck %s --check-prefix=LIBRARY
 
 // One sum that is read in parts twice, padded alike: one reduce-scatter.
 // CHECK-LABEL: func.func @step
