@@ -184,8 +184,8 @@ static Type roundedTypeOf(Value value) {
 }
 
 /// Where every rank wants its part only, `reduce` over a mesh axis is followed by a split along it, perhaps of the
-/// padded axis (sharding/EarlyParts.h): a reduce-scatter. Along the other mesh axes what is left is reduced whole, those
-/// first whose ranks are near to each other: they exchange most.
+/// padded axis (sharding/EarlyParts.h): a reduce-scatter. Along the other mesh axes what is left is reduced whole, first
+/// along those whose ranks are near to each other: they exchange most.
 void LocalFunction::buildReduction(ReduceOp reduce) {
   SmallVector<StringRef> own = ownAxesOf(reduce.getOver()), along = meshAxesOf(reduce.getOver());
   std::reverse(along.begin(), along.end());

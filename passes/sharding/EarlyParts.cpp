@@ -1,7 +1,8 @@
 //===- EarlyParts.cpp - parts of sums are taken where the sums are made ---===//
 //
-// A part of an axis may be taken before or after a cast, and before or after a change of shape of other axes. So it does
-// not matter to what ranks exchange in which order a reader brings a sum to its sharding and its element type.
+// A part of an axis may be taken before or after a cast or a renaming, and before or after a change of shape of other
+// axes. So it does not matter to what ranks exchange in which order a reader brings a sum to its sharding and its
+// element type.
 //
 //   before   %s = tsr.reduce sum %x over [data]           %x: [data: 2, tensor: 2, in: 4, out: 2]
 //            %c = tsr.cast %s to bf16
@@ -53,6 +54,19 @@ private:
 };
 } // namespace
 
+/// The name in the operand of an axis of the result.
+static StringRef nameBefore(RenameOp rename, StringRef axis) {
+  SmallVector<StringRef> from = names(rename.getFrom()), to = names(rename.getTo());
+  auto place = llvm::find(to, axis);
+  return place == to.end() ? axis : from[place - to.begin()];
+}
+
+static StringRef nameAfter(RenameOp rename, StringRef axis) {
+  SmallVector<StringRef> from = names(rename.getFrom()), to = names(rename.getTo());
+  auto place = llvm::find(from, axis);
+  return place == from.end() ? axis : to[place - from.begin()];
+}
+
 //===----------------------------------------------------------------------===//
 // 1. What readers want
 //===----------------------------------------------------------------------===//
@@ -78,6 +92,11 @@ SmallVector<OwnPart> SumParts::wantedBy(Operation *user) const {
   };
   return llvm::TypeSwitch<Operation *, SmallVector<OwnPart>>(user)
       .Case([&](CastOp cast) { return wantedOf(cast.getResult()); })
+      .Case([&](RenameOp rename) {
+        SmallVector<OwnPart> parts = wantedOf(rename.getResult());
+        for (OwnPart &part : parts) part.axis = nameBefore(rename, part.axis);
+        return parts;
+      })
       .Case([&](SplitOp split) {
         SmallVector<StringRef> into = names(split.getInto());
         SmallVector<StringRef> changed = into;
@@ -143,15 +162,17 @@ static void readPart(ArrayRef<Operation *> users, Value whole, Value taken, cons
       IRMapping map;
       map.map(whole, taken);
       Value clone = b.clone(*user, map)->getResult(0);
-      clone.setType(partOf(b, tensorType(result), part));
-      readPart(llvm::to_vector(result.getUsers()), result, clone, part);
+      OwnPart after = part;
+      if (auto rename = dyn_cast<RenameOp>(user)) after.axis = nameAfter(rename, part.axis);
+      clone.setType(partOf(b, tensorType(result), after));
+      readPart(llvm::to_vector(result.getUsers()), result, clone, after);
     }
     user->erase();
   }
 }
 
-/// A part that is wanted of a value, along a mesh axis of the reduction or along another one: first those whose ranks are
-/// near to each other, since what is left for the others to exchange is smaller.
+/// A part that is wanted of a value, along a mesh axis of the reduction or along another one: first those whose ranks
+/// are near to each other, since what is left for the others to exchange is smaller.
 std::optional<OwnPart> SumParts::nextOf(Value value, ReduceOp reduce, bool isOwn) const {
   SmallVector<StringRef> over = names(reduce.getOver());
   SmallVector<OwnPart> wanted = wantedOf(value);

@@ -187,3 +187,26 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "optimize", ts
     return %g, %h : !w, !w
   }
 }
+
+// -----
+
+// The axis has another name where it is divided.
+// CHECK-LABEL: func.func @step
+// CHECK: %[[S:.*]] = tsr.reduce sum {{.*}} over [data] : <[data: 2, seq: 4, in: 3], f32>
+// CHECK: %[[P:.*]] = tsr.split %[[S]] seq into [data, seq]
+// CHECK: tsr.rename %[[P]] [seq] to [place] : <[data: 2, seq: 2, in: 3], f32> -> <[data: 2, place: 2, in: 3], f32>
+// LOCAL-LABEL: func.func @step
+// LOCAL: tsr.start all_to_all {{.*}} along data : <[data: 2, seq: 2, in: 3], f32>
+// LOCAL-NOT: tsr.start
+// LOCAL: return
+!x = !tsr.tensor<[batch: 4, seq: 4, in: 3], f32>
+!s = !tsr.tensor<[seq: 4, in: 3], f32>
+!w = !tsr.tensor<[place: 4, in: 3], f32>
+module attributes {tsr.axes = ["batch", "seq", "place", "in"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>]} {
+  func.func @step(%x: !x {tsr.input = {name = "x", role = "data"}, tsr.sharding = {batch = "data"}})
+      -> (!w {tsr.output = {name = "g", role = "metric"}, tsr.sharding = {place = "data"}}) {
+    %s = tsr.reduce sum %x over [batch] {tsr.sharding = {batch = "data"}} : !x
+    %g = tsr.rename %s [seq] to [place] {tsr.sharding = {}} : !s -> !w
+    return %g : !w
+  }
+}
