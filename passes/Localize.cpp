@@ -112,8 +112,7 @@ Value LocalFunction::contract(ContractOp op) {
   Value lhs = local(op.getLhs()), rhs = local(op.getRhs());
   SmallVector<StringRef> own = ownAxesOf(op.getOver());
   Value value = own.empty() ? b.mul(lhs, rhs) : b.contract(lhs, rhs, own, op.getType().getElementType());
-  return exchanges.allReduce(ReduceKind::Sum, value, meshAxesOf(op.getOver()), /*inTree=*/false,
-                             op.getType().getElementType());
+  return exchanges.reduce({ReduceKind::Sum, op.getType().getElementType()}, value, meshAxesOf(op.getOver()));
 }
 
 /// An op that names mesh axes: on what all ranks have along them. Of the result this rank has its own part.
@@ -154,19 +153,27 @@ Value LocalFunction::draw(RandomOp op) {
                           local(op.getStep()), salts, first, ArrayAttr(), b.getDictionaryAttr(strides));
 }
 
-/// What a value is read for alone: its parts along a mesh axis.
-struct PartOfSum {
-  PadOp pad; ///< null: the axis is not padded
-  SplitOp split;
-};
-
-static std::optional<PartOfSum> onlyPartOf(Value value) {
-  if (!value.hasOneUse()) return std::nullopt;
-  Operation *user = *value.user_begin();
-  auto pad = dyn_cast<PadOp>(user);
-  auto split = dyn_cast<SplitOp>(pad && pad->hasOneUse() ? *pad->user_begin() : user);
-  if (!split || (pad && pad.getAxis() != split.getAxis())) return std::nullopt;
-  return PartOfSum{pad, split};
+/// Follows a value that is read for its parts along some mesh axes alone, each of another axis. Returns these parts, in
+/// their order, and the ops that take them. The value becomes the last part.
+static std::pair<SmallVector<WantedPart>, SmallVector<Operation *>> followParts(Value &value,
+                                                                                ArrayRef<StringRef> meshAxes) {
+  SmallVector<WantedPart> parts;
+  SmallVector<Operation *> ops;
+  while (value.hasOneUse()) {
+    Operation *user = *value.user_begin();
+    auto pad = dyn_cast<PadOp>(user);
+    auto split = dyn_cast<SplitOp>(pad && pad->hasOneUse() ? *pad->user_begin() : user);
+    if (!split || (pad && pad.getAxis() != split.getAxis())) break;
+    WantedPart part{names(split.getInto()).front(), split.getAxis()};
+    bool isDivided = llvm::any_of(parts, [&](const WantedPart &before) { return before.axis == part.axis; });
+    if (isDivided || !llvm::is_contained(meshAxes, part.along)) break;
+    if (pad) part.offset = pad.getOffset(), part.padded = tensorType(split.getX()).getSize(part.axis);
+    parts.push_back(part);
+    if (pad) ops.push_back(pad);
+    ops.push_back(split);
+    value = split.getResult();
+  }
+  return {parts, ops};
 }
 
 /// The floating-point type that all readers round a value to, a smaller one than its own; null if there is none.
@@ -184,29 +191,20 @@ static Type roundedTypeOf(Value value) {
 }
 
 /// Where every rank wants its part only, `reduce` over a mesh axis is followed by a split along it, perhaps of the
-/// padded axis (sharding/EarlyParts.h): a reduce-scatter. Along the other mesh axes what is left is reduced whole, first
-/// along those whose ranks are near to each other: they exchange most.
+/// padded axis (sharding/EarlyParts.h): a reduce-scatter. First along those mesh axes whose ranks are near to each
+/// other: they exchange most.
 void LocalFunction::buildReduction(ReduceOp reduce) {
   SmallVector<StringRef> own = ownAxesOf(reduce.getOver()), along = meshAxesOf(reduce.getOver());
   std::reverse(along.begin(), along.end());
-  ReduceKind kind = reduce.getKind();
   bool isTree = reduce->hasAttr(attrs::tree);
   Value value = local(reduce.getX()), wide = reduce.getResult();
-  if (!own.empty()) value = b.reduce(kind, value, own);
+  if (!own.empty()) value = b.reduce(reduce.getKind(), value, own);
   if (!own.empty() && isTree) value.getDefiningOp()->setAttr(attrs::tree, b.getUnitAttr());
-  while (std::optional<PartOfSum> part = onlyPartOf(wide)) {
-    auto [pad, split] = *part;
-    auto scattered = llvm::find(along, names(split.getInto()).front());
-    if (scattered == along.end()) break;
-    if (pad) value = b.pad(value, pad.getAxis(), pad.getOffset(), tensorType(pad.getResult()).getSize(pad.getAxis()));
-    value = exchanges.reduceScatter(kind, value, *scattered, split.getAxis(), isTree);
-    along.erase(scattered);
-    if (pad) done.insert(pad);
-    done.insert(split);
-    wide = split.getResult();
-  }
+  auto [parts, taken] = followParts(wide, along);
+  done.insert(taken.begin(), taken.end());
   Type rounded = along.empty() ? Type() : roundedTypeOf(wide);
-  value = exchanges.allReduce(kind, value, along, isTree, rounded ? rounded : tensorType(wide).getElementType());
+  Type element = rounded ? rounded : tensorType(wide).getElementType();
+  value = exchanges.reduce({reduce.getKind(), element, isTree, parts}, value, along);
   if (!rounded) {
     locals[wide] = value;
     return;

@@ -81,18 +81,40 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "optimize", ts
 
 // -----
 
-// A sum over two mesh axes of which one divides the result: scattered along that one, and the part is reduced along the
-// other one.
+// A sum over two mesh axes of which one divides the result: the near ranks reduce parts of another axis, which are
+// scattered along that one before they are gathered.
 // CHECK-LABEL: func.func @step
 // LOCAL-LABEL: func.func @step
-// LOCAL: tsr.start all_to_all {{.*}} along data : <[data: 2, in: 4, out: 2], f32>
-// LOCAL: tsr.start all_to_all {{.*}} along tensor : <[tensor: 2, in: 2, out: 2], f32>
+// LOCAL: tsr.start all_to_all {{.*}} along tensor : <[tensor: 2, in: 2, out: 4], f32>
+// LOCAL: tsr.start all_to_all {{.*}} along data : <[data: 2, in: 2, out: 2], f32>
 // LOCAL: tsr.start all_gather {{.*}} along tensor : <[in: 2, out: 2], f32>
 // LOCAL-NOT: tsr.start
 // LOCAL: return
 !x = !tsr.tensor<[batch: 4, seq: 4, in: 4], f32>
 !d = !tsr.tensor<[batch: 4, seq: 4, out: 4], f32>
 !w = !tsr.tensor<[in: 4, out: 4], f32>
+module attributes {tsr.axes = ["batch", "seq", "in", "out"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>, #tsr.axis<tensor: 2>]} {
+  func.func @step(%x: !x {tsr.input = {name = "x", role = "data"}, tsr.sharding = {batch = "data", seq = "tensor"}},
+      %d: !d {tsr.input = {name = "d", role = "data"}, tsr.sharding = {batch = "data", seq = "tensor"}})
+      -> (!w {tsr.output = {name = "g", role = "metric"}, tsr.sharding = {out = "data"}}) {
+    %g = tsr.contract %x, %d over [batch, seq] {tsr.sharding = {batch = "data", seq = "tensor"}} : (!x, !d) -> !w
+    return %g : !w
+  }
+}
+
+// -----
+
+// No other axis is as long as the near ranks are many: they reduce the part.
+// CHECK-LABEL: func.func @step
+// LOCAL-LABEL: func.func @step
+// LOCAL: tsr.start all_to_all {{.*}} along data : <[data: 2, in: 1, out: 2], f32>
+// LOCAL: tsr.start all_to_all {{.*}} along tensor : <[tensor: 2, in: 1, out: 1], f32>
+// LOCAL: tsr.start all_gather {{.*}} along tensor : <[in: 1, out: 1], f32>
+// LOCAL-NOT: tsr.start
+// LOCAL: return
+!x = !tsr.tensor<[batch: 4, seq: 4, in: 1], f32>
+!d = !tsr.tensor<[batch: 4, seq: 4, out: 4], f32>
+!w = !tsr.tensor<[in: 1, out: 4], f32>
 module attributes {tsr.axes = ["batch", "seq", "in", "out"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>, #tsr.axis<tensor: 2>]} {
   func.func @step(%x: !x {tsr.input = {name = "x", role = "data"}, tsr.sharding = {batch = "data", seq = "tensor"}},
       %d: !d {tsr.input = {name = "d", role = "data"}, tsr.sharding = {batch = "data", seq = "tensor"}})
