@@ -1,8 +1,8 @@
 //===- LateReductions.cpp - fewer reductions over mesh axes ---------------===//
 //
 // A sum over mesh axes commutes with linear ops. A value that such ops compute from nothing but sums over the same mesh
-// axes, which nothing else reads, is one sum of *parts*: the value that the same ops compute from what is summed. Of sums
-// over different mesh axes it is one over those that they have in common; over others each is summed where it was.
+// axes, which nothing else reads, is one sum of *parts*: the value that the same ops compute from what is summed. Of
+// sums over different mesh axes it is one over those that they have in common; over others each is summed where it was.
 //
 // 1. Sums that are added to each other become the sum of their parts, also if other values are added in between.
 // 2. A sum that is reduced over axes of its own too is reduced over those first. It may be stacked by a repeat, as the
