@@ -232,3 +232,22 @@ module attributes {tsr.axes = ["batch", "seq", "place", "in"], tsr.phase = "opti
     return %g : !w
   }
 }
+
+// -----
+
+// Axes become whole along the outermost mesh axis first, whatever they are called: more is exchanged by near ranks.
+// CHECK-LABEL: func.func @step
+// LOCAL-LABEL: func.func @step
+// LOCAL: tsr.start all_gather {{.*}} along data : <[in: 2, out: 2], f32>
+// LOCAL: tsr.start all_gather {{.*}} along tensor : <[in: 2, out: 4], f32>
+// LOCAL: tsr.start all_gather {{.*}} along data : <[in: 2, out: 2], f32>
+// LOCAL: tsr.start all_gather {{.*}} along tensor : <[in: 4, out: 2], f32>
+!w = !tsr.tensor<[in: 4, out: 4], f32>
+module attributes {tsr.axes = ["in", "out"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>, #tsr.axis<tensor: 2>]} {
+  func.func @step(%x: !w {tsr.input = {name = "x", role = "data"}, tsr.sharding = {in = "tensor", out = "data"}},
+      %y: !w {tsr.input = {name = "y", role = "data"}, tsr.sharding = {in = "data", out = "tensor"}})
+      -> (!w {tsr.output = {name = "x", role = "metric"}, tsr.sharding = {}},
+          !w {tsr.output = {name = "y", role = "metric"}, tsr.sharding = {}}) {
+    return %x, %y : !w, !w
+  }
+}
