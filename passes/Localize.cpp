@@ -38,9 +38,8 @@ private:
   void build(Block &block);
   void buildOp(Operation *op);
   void buildRepeat(RepeatOp repeat);
-  bool buildReduceScatter(ReduceOp reduce);
+  void buildReduction(ReduceOp reduce);
   SmallVector<StringRef> meshAxesNamedBy(Operation *op) const;
-  Value reduce(ReduceOp op);
   Value contract(ContractOp op);
   Value onWholeAxes(Operation *op, ArrayRef<StringRef> mentioned);
   Value draw(RandomOp op);
@@ -109,22 +108,11 @@ SmallVector<StringRef> LocalFunction::meshAxesNamedBy(Operation *op) const {
   return found;
 }
 
-Value LocalFunction::reduce(ReduceOp op) {
-  SmallVector<StringRef> own = ownAxesOf(op.getOver());
-  Value value = local(op.getX());
-  bool isTree = op->hasAttr(attrs::tree);
-  if (!own.empty()) value = b.reduce(op.getKind(), value, own);
-  if (!own.empty() && isTree) value.getDefiningOp()->setAttr(attrs::tree, b.getUnitAttr());
-  for (StringRef along : meshAxesOf(op.getOver())) value = exchanges.allReduce(op.getKind(), value, along, isTree);
-  return value;
-}
-
 Value LocalFunction::contract(ContractOp op) {
   Value lhs = local(op.getLhs()), rhs = local(op.getRhs());
   SmallVector<StringRef> own = ownAxesOf(op.getOver());
   Value value = own.empty() ? b.mul(lhs, rhs) : b.contract(lhs, rhs, own, op.getType().getElementType());
-  for (StringRef along : meshAxesOf(op.getOver())) value = exchanges.allReduce(ReduceKind::Sum, value, along);
-  return value;
+  return exchanges.reduce({ReduceKind::Sum, op.getType().getElementType()}, value, meshAxesOf(op.getOver()));
 }
 
 /// An op that names mesh axes: on what all ranks have along them. Of the result this rank has its own part.
@@ -165,43 +153,66 @@ Value LocalFunction::draw(RandomOp op) {
                           local(op.getStep()), salts, first, ArrayAttr(), b.getDictionaryAttr(strides));
 }
 
-/// A sum of which every rank wants its part only: `reduce` over a mesh axis, perhaps padded, then split along it.
-/// Several may read the same part.
-bool LocalFunction::buildReduceScatter(ReduceOp reduce) {
-  SmallVector<StringRef> along = meshAxesOf(reduce.getOver());
-  if (along.size() != 1) return false;
-  std::optional<PadOp> first; // null inside: no padding
-  SmallVector<SplitOp> splits;
-  for (Operation *user : reduce->getUsers()) {
+/// Follows a value that is read for its parts along some mesh axes alone, each of another axis. Returns these parts, in
+/// their order, and the ops that take them. The value becomes the last part.
+static std::pair<SmallVector<WantedPart>, SmallVector<Operation *>> followParts(Value &value,
+                                                                                ArrayRef<StringRef> meshAxes) {
+  SmallVector<WantedPart> parts;
+  SmallVector<Operation *> ops;
+  while (value.hasOneUse()) {
+    Operation *user = *value.user_begin();
     auto pad = dyn_cast<PadOp>(user);
     auto split = dyn_cast<SplitOp>(pad && pad->hasOneUse() ? *pad->user_begin() : user);
-    if (!split || names(split.getInto()).front() != along.front() || (pad && pad.getAxis() != split.getAxis()))
-      return false;
-    if (!first) first = pad;
-    bool isSamePad = bool(pad) == bool(*first) &&
-                     (!pad || (pad.getOffset() == first->getOffset() && pad.getType() == first->getType()));
-    if (!isSamePad) return false;
-    splits.push_back(split);
+    if (!split || (pad && pad.getAxis() != split.getAxis())) break;
+    WantedPart part{names(split.getInto()).front(), split.getAxis()};
+    bool isDivided = llvm::any_of(parts, [&](const WantedPart &before) { return before.axis == part.axis; });
+    if (isDivided || !llvm::is_contained(meshAxes, part.along)) break;
+    if (pad) part.offset = pad.getOffset(), part.padded = tensorType(split.getX()).getSize(part.axis);
+    parts.push_back(part);
+    if (pad) ops.push_back(pad);
+    ops.push_back(split);
+    value = split.getResult();
   }
-  auto isEqual = [&](SplitOp split) {
-    return split.getAxis() == splits.front().getAxis() && split.getType() == splits.front().getType();
-  };
-  if (splits.empty() || !llvm::all_of(splits, isEqual)) return false;
-  SplitOp split = splits.front();
-  PadOp pad = *first;
-  SmallVector<StringRef> own = ownAxesOf(reduce.getOver());
-  Value value = local(reduce.getX());
+  return {parts, ops};
+}
+
+/// The floating-point type that all readers round a value to, a smaller one than its own; null if there is none.
+static Type roundedTypeOf(Value value) {
+  Type own = tensorType(value).getElementType(), rounded;
+  for (Operation *user : value.getUsers()) {
+    auto cast = dyn_cast<CastOp>(user);
+    Type to = cast ? tensorType(cast.getResult()).getElementType() : Type();
+    bool isSmaller =
+        to && isa<FloatType>(own) && isa<FloatType>(to) && to.getIntOrFloatBitWidth() < own.getIntOrFloatBitWidth();
+    if (!isSmaller || (rounded && rounded != to)) return Type();
+    rounded = to;
+  }
+  return rounded;
+}
+
+/// Where every rank wants its part only, `reduce` over a mesh axis is followed by a split along it, perhaps of the
+/// padded axis (sharding/EarlyParts.h): a reduce-scatter. First along those mesh axes whose ranks are near to each
+/// other: they exchange most.
+void LocalFunction::buildReduction(ReduceOp reduce) {
+  SmallVector<StringRef> own = ownAxesOf(reduce.getOver()), along = meshAxesOf(reduce.getOver());
+  std::reverse(along.begin(), along.end());
+  bool isTree = reduce->hasAttr(attrs::tree);
+  Value value = local(reduce.getX()), wide = reduce.getResult();
   if (!own.empty()) value = b.reduce(reduce.getKind(), value, own);
-  if (pad) value = b.pad(value, pad.getAxis(), pad.getOffset(), tensorType(pad.getResult()).getSize(pad.getAxis()));
-  Value part = exchanges.reduceScatter(reduce.getKind(), value, along.front(), split.getAxis(),
-                                       /*inTree=*/reduce->hasAttr(attrs::tree));
-  for (SplitOp each : splits) {
-    locals[each.getResult()] = part;
-    done.insert(each);
-    if (Operation *maker = each.getX().getDefiningOp(); maker != reduce.getOperation())
-      done.insert(maker); // the padding
+  if (!own.empty() && isTree) value.getDefiningOp()->setAttr(attrs::tree, b.getUnitAttr());
+  auto [parts, taken] = followParts(wide, along);
+  done.insert(taken.begin(), taken.end());
+  Type rounded = along.empty() ? Type() : roundedTypeOf(wide);
+  Type element = rounded ? rounded : tensorType(wide).getElementType();
+  value = exchanges.reduce({reduce.getKind(), element, isTree, parts}, value, along);
+  if (!rounded) {
+    locals[wide] = value;
+    return;
   }
-  return true;
+  for (Operation *cast : wide.getUsers()) {
+    locals[cast->getResult(0)] = value;
+    done.insert(cast);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,14 +252,13 @@ void LocalFunction::buildOp(Operation *op) {
   b.setLoc(op->getLoc());
   Block *block = b.getInsertionBlock();
   Operation *previous = block->empty() ? nullptr : &block->back();
-  if (auto reduce = dyn_cast<ReduceOp>(op); reduce && buildReduceScatter(reduce)) {
-    // its result has no other reader
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    buildReduction(reduce);
   } else {
     using Values = SmallVector<Value>;
     SmallVector<StringRef> mentioned = meshAxesNamedBy(op);
     Values values =
         llvm::TypeSwitch<Operation *, Values>(op)
-            .Case([&](ReduceOp reduce) { return Values{this->reduce(reduce)}; })
             .Case(
                 [&](ContractOp contract) { return mentioned.empty() ? sameOp(op) : Values{this->contract(contract)}; })
             .Case([&](IndexOp index) {

@@ -8,11 +8,13 @@
 //    state is zero.
 // 4. Ranks divide the iterations of a repeat over leaves (sharding/SpreadLeaves.h).
 // 5. Sums over mesh axes that are added to each other become one, in repeats too (sharding/LateReductions.h).
+// 6. Where all readers of such a sum want the same part, it is taken before them (sharding/EarlyParts.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/program/Program.h"
 #include "passes/Passes.h"
+#include "passes/sharding/EarlyParts.h"
 #include "passes/sharding/LateReductions.h"
 #include "passes/sharding/Notes.h"
 #include "passes/sharding/SpreadLeaves.h"
@@ -253,6 +255,7 @@ struct PartitionPass : tessera::impl::PartitionPassBase<PartitionPass> {
       partition(function, mesh);
       spreadLeaves(function, mesh);
       delayReductions(function, mesh);
+      takePartsEarly(function, mesh);
     }
     for (StateOp state : stateTable(module)) {
       Sharding sharding = Sharding::of(state);

@@ -188,9 +188,9 @@ def PartitionPass : Tsr_ModulePass<"tsr-partition"> {
     ```
 
     Sums over mesh axes that are added to each other become one, and what a repeat accumulates is summed over mesh axes
-    once, after it (`passes/sharding/LateReductions.h`). Sizes that the ranks do not divide are padded. What is
-    behind the end of an axis is anything, but for state, where it is zero; what is reduced over gets the neutral
-    element there.
+    once, after it (`passes/sharding/LateReductions.h`). A part that all readers of a sum want is taken directly behind
+    it (`passes/sharding/EarlyParts.h`). Sizes that the ranks do not divide are padded. What is behind the end of an
+    axis is anything, but for state, where it is zero; what is reduced over gets the neutral element there.
 
     Requires: `tsr-shard`. Ensures: each result is that of the program before, but for the order of sums over divided
     axes.
@@ -202,8 +202,9 @@ def LocalizePass : Tsr_ModulePass<"tsr-localize"> {
   let description = [{
     Removes the mesh axes from all types: a value is this rank's part. Reductions over mesh axes, and merges of them,
     become exchanges of bytes (`tsr.start`, `tsr.wait`) with ordinary ops around them (`passes/sharding/Exchanges.h`); a
-    split along a mesh axis reads this rank's part. All ranks run this one program. What differs are the positions of a
-    rank along the axes of the mesh, which are inputs with the role `rank`.
+    split along a mesh axis reads this rank's part, of a sum by a reduce-scatter. If all readers round a sum, so is what
+    is gathered of it. All ranks run this one program. What differs are the positions of a rank along the axes of the
+    mesh, which are inputs with the role `rank`.
 
     ```
     before   %y = tsr.reduce sum %p over [tensor]

@@ -14,6 +14,20 @@
 
 namespace tessera {
 
+/// What ranks along a mesh axis want of a reduction: each its own part of an axis.
+struct WantedPart {
+  llvm::StringRef along, axis;
+  int64_t offset = 0, padded = 0; ///< the axis is padded to this size before; 0: it is not
+};
+
+/// A reduction over the values of all ranks along some mesh axes.
+struct RankReduction {
+  ReduceKind kind;
+  mlir::Type element;                    ///< what a complete sum is rounded to, before it is gathered
+  bool inTree = false;                   ///< a sum in a binary tree of the ranks
+  llvm::SmallVector<WantedPart> parts{}; ///< along the other mesh axes all ranks want the whole
+};
+
 class Exchanges {
 public:
   /// Values of fewer elements than `leastDivided` are gathered whole to be reduced: one exchange instead of two.
@@ -22,17 +36,22 @@ public:
 
   /// The values of all ranks, with the mesh axis as an axis.
   mlir::Value gatherAxis(mlir::Value value, llvm::StringRef along);
-  /// A reduction over the values of all ranks, a sum in a tree if `inTree`. Of a large value each rank reduces a part,
-  /// and gathers the others: the bytes that a ring of ranks would send.
-  mlir::Value allReduce(ReduceKind kind, mlir::Value value, llvm::StringRef along, bool inTree = false);
-  /// This rank's part, along an axis whose size is a multiple of the ranks, of a reduction over the values of all.
-  mlir::Value reduceScatter(ReduceKind kind, mlir::Value value, llvm::StringRef along, llvm::StringRef axis,
-                            bool inTree = false);
+  /// Reduces a value along mesh axes, one after the other. Each rank reduces a part of a large value, and only that is
+  /// exchanged along the next mesh axis: along one mesh axis these are the bytes that a ring of ranks would send. If
+  /// the ranks want the whole, they gather the parts at the end.
+  mlir::Value reduce(const RankReduction &reduction, mlir::Value value, llvm::ArrayRef<llvm::StringRef> along);
 
 private:
+  mlir::Value reduceWhole(const RankReduction &reduction, mlir::Value value, llvm::ArrayRef<llvm::StringRef> along);
+  /// Along mesh axes, dividing an axis that is as long as the ranks along the first of them at least.
+  mlir::Value reduceDivided(const RankReduction &reduction, mlir::Value value, AxisAttr axis,
+                            llvm::ArrayRef<llvm::StringRef> along);
+  /// This rank's part, along an axis whose size is a multiple of the ranks.
+  mlir::Value reduceScatter(const RankReduction &reduction, mlir::Value value, llvm::StringRef along,
+                            llvm::StringRef axis);
   mlir::Value exchange(ExchangeKind kind, mlir::Value value, llvm::StringRef along);
   /// Of what came from all ranks.
-  mlir::Value reduce(ReduceKind kind, mlir::Value received, llvm::StringRef along, bool inTree);
+  mlir::Value reduceReceived(const RankReduction &reduction, mlir::Value received, llvm::StringRef along);
 
   GraphBuilder &b;
   const ProgramMesh &mesh;

@@ -1,7 +1,8 @@
 //===- LateReductions.cpp - fewer reductions over mesh axes ---------------===//
 //
 // A sum over mesh axes commutes with linear ops. A value that such ops compute from nothing but sums over the same mesh
-// axes, which nothing else reads, is one sum of *parts*: the value that the same ops compute from what is summed.
+// axes, which nothing else reads, is one sum of *parts*: the value that the same ops compute from what is summed. Of
+// sums over different mesh axes it is one over those that they have in common; over others each is summed where it was.
 //
 // 1. Sums that are added to each other become the sum of their parts, also if other values are added in between.
 // 2. A sum that is reduced over axes of its own too is reduced over those first. It may be stacked by a repeat, as the
@@ -55,6 +56,7 @@ public:
   /// The parts of the result of such an op, built where the ops are. The op itself stays.
   Value parts(Operation *op);
 
+  /// Those that all sums are over.
   ArrayRef<StringRef> getMeshAxes() const { return over; }
   bool hasAccumulator() const { return accumulates; }
   /// Of the sum that was found first.
@@ -78,7 +80,7 @@ private:
 
   const ProgramMesh &mesh;
   BlockArgument accumulator;
-  SmallVector<StringRef> over; ///< empty until a sum is found
+  SmallVector<StringRef> over; ///< in the order of the mesh; empty until a sum is found
   std::optional<Location> location;
   bool accumulates = false;
   bool mayBeStacked = false;
@@ -89,12 +91,14 @@ private:
 // What is a sum
 //===----------------------------------------------------------------------===//
 
-/// Over mesh axes alone, those of other sums if there are any.
+/// Over mesh axes alone, one of those of other sums if there are any: what is checked for more of them holds for those
+/// that are left.
 bool SumOfParts::isSumOverMesh(ReduceOp reduce) {
   SmallVector<StringRef> axes = names(reduce.getOver());
   if (llvm::any_of(axes, [&](StringRef axis) { return !mesh.has(axis); })) return false;
   if (over.empty()) over = axes, location = reduce.getLoc();
-  return over == axes;
+  llvm::erase_if(over, [&](StringRef axis) { return !llvm::is_contained(axes, axis); });
+  return !over.empty();
 }
 
 /// A change of shape that leaves mesh axes alone, or is taking one's own part: less is summed then. A sum that is
@@ -178,7 +182,11 @@ Value SumOfParts::parts(Operation *op) {
   GraphBuilder b(op);
   Value made = llvm::TypeSwitch<Operation *, Value>(op)
                    .Case([&](ReduceOp reduce) -> Value {
-                     if (mesh.has(names(reduce.getOver()).front())) return reduce.getX();
+                     SmallVector<StringRef> axes = names(reduce.getOver());
+                     if (mesh.has(axes.front())) {
+                       llvm::erase_if(axes, [&](StringRef axis) { return llvm::is_contained(over, axis); });
+                       return b.sum(reduce.getX(), axes); // what is left is summed where it is
+                     }
                      return b.sum(widened(b, parts(reduce.getX()), b.getF32Type()), names(reduce.getOver()));
                    })
                    .Case([&](AddOp add) {
@@ -240,8 +248,10 @@ static void delayBeyondOthers(AddOp add, const ProgramMesh &mesh) {
     for (auto [value, other] :
          {std::pair(before.getRhs(), before.getLhs()), std::pair(before.getLhs(), before.getRhs())}) {
       SumOfParts earlier(mesh);
-      if (!sumOf(value, earlier) || earlier.getMeshAxes() != last.getMeshAxes() || other.getType() != add.getType())
-        continue;
+      bool areOne = sumOf(value, earlier) && llvm::any_of(last.getMeshAxes(), [&](StringRef axis) {
+                      return llvm::is_contained(earlier.getMeshAxes(), axis);
+                    });
+      if (!areOne || other.getType() != add.getType()) continue;
       before.replaceAllUsesWith(Value(other));
       GraphBuilder b(add);
       Value sums = b.add(value, add.getRhs()), total = b.add(add.getLhs(), sums);

@@ -7,16 +7,25 @@ using namespace tessera;
 
 static AxisAttr axisOf(NamedTensorType type, StringRef name) { return type.getAxes()[type.findAxis(name)]; }
 
+/// The parts along the axes of a mesh, the outermost first.
+static SmallVector<Sharding::Part> inOrderOf(const ProgramMesh &mesh, const Sharding &sharding) {
+  SmallVector<Sharding::Part> parts;
+  for (AxisAttr along : mesh.getAxes())
+    if (sharding.uses(along.getName())) parts.push_back({sharding.axisAlong(along.getName()), along.getName()});
+  return parts;
+}
+
 WideValue WideBuilder::convert(WideValue value, const Sharding &sharding) {
-  SmallVector<Sharding::Part> before(value.sharding.getParts());
-  for (auto [axis, along] : before) { // whole first: a mesh axis may divide another axis now
+  SmallVector<Sharding::Part> before = inOrderOf(mesh, value.sharding);
+  // Whole first: a mesh axis may divide another axis now. The more is whole, the nearer are the ranks that exchange it.
+  for (auto [axis, along] : before) {
     if (sharding.meshAxis(axis) == along) continue;
     int64_t size = value.whole.getSize(axis);
     value.value = merge(value.value, {along, axis}, axis);
     if (tensorType(value.value).getSize(axis) != size) value.value = slice(value.value, axis, 0, size);
     value.sharding.makeWhole(axis);
   }
-  for (auto [axis, along] : sharding.getParts()) {
+  for (auto [axis, along] : inOrderOf(mesh, sharding)) {
     if (value.sharding.meshAxis(axis) == along) continue;
     int64_t size = value.whole.getSize(axis), parts = mesh.size(along), part = partSize(size, parts);
     if (part * parts != size) value.value = pad(value.value, axis, 0, part * parts);

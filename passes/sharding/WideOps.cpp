@@ -67,11 +67,11 @@ private:
 };
 } // namespace
 
-/// Of divided axes that an op reduces over.
+/// Of divided axes that an op reduces over, in the order of the mesh.
 SmallVector<StringRef> WideOp::meshAxesOf(ArrayRef<StringRef> over) const {
   SmallVector<StringRef> along;
-  for (StringRef axis : over)
-    if (StringRef mesh = sharding.meshAxis(axis); !mesh.empty()) along.push_back(mesh);
+  for (AxisAttr mesh : b.getMesh().getAxes())
+    if (llvm::is_contained(over, sharding.axisAlong(mesh.getName()))) along.push_back(mesh.getName());
   return along;
 }
 

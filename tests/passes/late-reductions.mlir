@@ -175,6 +175,7 @@ module attributes {tsr.axes = ["batch", "odd", "in"], tsr.phase = "optimize", ts
 
 // The squares of a norm are those of the parts that the divided update reads: the gradient is scattered as it is reduced,
 // and not gathered.
+// CHECK-LABEL: func.func @step
 // LOCAL-LABEL: func.func @step({{.*}}"norm"
 // LOCAL: tsr.start all_to_all
 // LOCAL: tsr.wait
@@ -201,6 +202,7 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "optimize", ts
 // -----
 
 // A softmax is not divided along the axis that it mixes because its reader is.
+// CHECK-LABEL: func.func @step
 // LOCAL-LABEL: func.func @step(%arg0: !tsr.tensor<[in: 4], f32>
 // LOCAL: tsr.softmax
 !x = !tsr.tensor<[in: 4], f32>
@@ -236,4 +238,25 @@ module attributes {tsr.axes = ["batch", "in"], tsr.phase = "optimize", tsr.mesh 
   }
   tsr.state @v "weight" !w
   tsr.state @w "weight" !w
+}
+
+// -----
+
+// Sums over different mesh axes: one over that which they have in common. The other one is summed before.
+// CHECK-LABEL: func.func @step
+// CHECK: %[[A:.*]] = tsr.reduce sum %{{.*}} over [tensor] : <[data: 2, tensor: 2, in: 4], f32>
+// CHECK: %[[S:.*]] = tsr.add %[[A]], %{{.*}} : <[data: 2, in: 4], f32>
+// CHECK: tsr.reduce sum %[[S]] over [data]
+// CHECK-NOT: tsr.reduce
+!x = !tsr.tensor<[batch: 4, seq: 4, in: 4], f32>
+!y = !tsr.tensor<[batch: 4, in: 4], f32>
+!w = !tsr.tensor<[in: 4], f32>
+module attributes {tsr.axes = ["batch", "seq", "in"], tsr.phase = "optimize", tsr.mesh = [#tsr.axis<data: 2>, #tsr.axis<tensor: 2>], tsr.shard = {batch = "data", seq = "tensor"}} {
+  func.func @step(%x: !x {tsr.input = {name = "x", role = "data"}}, %y: !y {tsr.input = {name = "y", role = "data"}})
+      -> (!w {tsr.output = {name = "s", role = "metric"}}) {
+    %a = tsr.reduce sum %x over [seq, batch] : !x
+    %b = tsr.reduce sum %y over [batch] : !y
+    %s = tsr.add %a, %b : !w
+    return %s : !w
+  }
 }

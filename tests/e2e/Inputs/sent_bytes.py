@@ -49,9 +49,9 @@ def part(axes, divided, ranks):
 
 def all_reduce(axes, ranks):
     whole = part(axes, None, ranks)
-    long_enough = [name for name, size in axes if size >= ranks]
-    if whole < LEAST_DIVIDED * ELEMENT or not long_enough:
+    if whole < LEAST_DIVIDED * ELEMENT:
         return gathered(whole, ranks)
+    long_enough = [name for name, size in axes if size >= ranks]
     of_rank = part(axes, long_enough[0], ranks)
     return scattered(of_rank, ranks) + gathered(of_rank, ranks)
 
