@@ -177,8 +177,7 @@ double ShardingCosts::secondsOf(unsigned node, const Form &form) const {
       if (llvm::any_of(shape.axes, [&](const SizedAxis &of) { return of.id == divided; })) whole.along[i] = divided;
     Form parts = whole;
     parts.along[along - form.along.begin()] = pendingForm;
-    DividedShape divided(shape, ranks);
-    divided.leastDividedBytes = shape.elementBytes * static_cast<double>(leastDivided);
+    DividedShape divided(shape, ranks, leastDivided);
     seconds += secondsOfExchange(divided, parts, whole);
   }
   // A change of shape is a view, or a part of what reads it.
@@ -197,51 +196,69 @@ double ShardingCosts::secondsOfMessage(ExchangeKind kind, unsigned along, double
   return figures.secondsOf(links.workOf(kind, along, static_cast<int64_t>(bytes)));
 }
 
-ShardingCosts::DividedShape::DividedShape(const TensorShape &shape, ArrayRef<int64_t> ranks)
-    : bytes(shape.elementBytes) {
+ShardingCosts::DividedShape::DividedShape(const TensorShape &shape, ArrayRef<int64_t> ranks, int64_t leastDivided)
+    : bytes(shape.elementBytes), termBytes(shape.termBytes),
+      leastDividedBytes(shape.elementBytes * static_cast<double>(leastDivided)) {
   for (const SizedAxis &axis : shape.axes) {
-    bytes *= static_cast<double>(axis.size);
+    bytes *= static_cast<double>(axis.size), termBytes *= static_cast<double>(axis.size);
     for (auto [i, count] : llvm::enumerate(ranks))
       parts[i][axis.id] = static_cast<double>(partSize(axis.size, count)) / static_cast<double>(axis.size);
   }
 }
 
-/// As `partition` and `localize` build it: sums are completed first, then what is divided in another way becomes whole,
-/// and of what is whole a rank takes its part.
+/// As `partition` and `localize` build it: sums are completed first, along the innermost mesh axis first, then what is
+/// divided in another way becomes whole, along the outermost one first, and of what is whole a rank takes its part:
+/// before the sums if it can.
 double ShardingCosts::secondsOfExchange(const DividedShape &shape, Form from, const Form &to) const {
   // Sums are delayed only behind ops that leave mesh axes alone, or take a part of what is whole.
-  bool staysPending = false, changes = false;
-  for (unsigned i = 0; i < ranks.size(); ++i) {
-    staysPending |= from.along[i] == pendingForm && to.along[i] == pendingForm;
-    changes |= from.along[i] != to.along[i] && from.along[i] != wholeForm;
-  }
-  if (staysPending && changes) return INFINITY;
-  double seconds = 0, bytes = shape.bytes;
+  bool staysPending = false, changes = false, isSum = false;
   auto isDivision = [](AxisId axis) { return axis != wholeForm && axis != pendingForm; };
-  for (unsigned i = 0; i < ranks.size(); ++i)
-    if (isDivision(from.along[i])) bytes *= shape.parts[i][from.along[i]];
+  double part = 1; // of the whole
   for (unsigned i = 0; i < ranks.size(); ++i) {
     AxisId before = from.along[i], after = to.along[i];
-    if (before == after) continue;
-    if (after == pendingForm) return INFINITY;
-    if (before != pendingForm) continue;
-    double part = bytes / static_cast<double>(ranks[i]);
-    if (after != wholeForm && !llvm::is_contained(from.along, after)) { // reduce-scatter
-      seconds += secondsOfMessage(ExchangeKind::AllToAll, i, part);
-      from.along[i] = after;
-      bytes *= shape.parts[i][after];
+    if (before != after && after == pendingForm) return INFINITY;
+    staysPending |= before == pendingForm && after == pendingForm;
+    changes |= before != after && before != wholeForm;
+    isSum |= before == pendingForm && after != pendingForm;
+    if (isDivision(before)) part *= shape.parts[i][before];
+  }
+  if (staysPending && changes) return INFINITY;
+  auto takePart = [&](unsigned i) {
+    from.along[i] = to.along[i];
+    part *= shape.parts[i][to.along[i]];
+  };
+  auto isTaken = [&](AxisId axis) { return llvm::is_contained(from.along, axis); };
+  for (unsigned i = 0; isSum && i < ranks.size(); ++i)
+    if (from.along[i] == wholeForm && isDivision(to.along[i]) && !isTaken(to.along[i])) takePart(i);
+  double seconds = 0;
+  SmallVector<unsigned, mostMeshAxes> summedInParts;
+  for (unsigned i = ranks.size(); i-- > 0;) {
+    if (from.along[i] != pendingForm || to.along[i] == pendingForm) continue;
+    auto count = static_cast<double>(ranks[i]);
+    double terms = shape.termBytes * part;
+    bool isScattered = to.along[i] != wholeForm && !isTaken(to.along[i]);
+    if (!isScattered && shape.bytes * part < shape.leastDividedBytes) {
+      seconds += secondsOfMessage(ExchangeKind::AllGather, i, terms);
+      from.along[i] = wholeForm;
       continue;
     }
-    bool isSmall = bytes < shape.leastDividedBytes;
-    seconds += isSmall ? secondsOfMessage(ExchangeKind::AllGather, i, bytes)
-                       : secondsOfMessage(ExchangeKind::AllToAll, i, part) +
-                             secondsOfMessage(ExchangeKind::AllGather, i, part);
+    seconds += secondsOfMessage(ExchangeKind::AllToAll, i, terms / count);
+    if (isScattered) {
+      takePart(i);
+      continue;
+    }
+    part /= count;
+    summedInParts.push_back(i);
+  }
+  for (unsigned i : llvm::reverse(summedInParts)) {
+    seconds += secondsOfMessage(ExchangeKind::AllGather, i, shape.bytes * part);
+    part *= static_cast<double>(ranks[i]);
     from.along[i] = wholeForm;
   }
   for (unsigned i = 0; i < ranks.size(); ++i) {
     if (from.along[i] == to.along[i] || from.along[i] == wholeForm) continue;
-    seconds += secondsOfMessage(ExchangeKind::AllGather, i, bytes);
-    bytes /= shape.parts[i][from.along[i]];
+    seconds += secondsOfMessage(ExchangeKind::AllGather, i, shape.bytes * part);
+    part /= shape.parts[i][from.along[i]];
     from.along[i] = wholeForm;
   }
   return seconds;
@@ -250,7 +267,7 @@ double ShardingCosts::secondsOfExchange(const DividedShape &shape, Form from, co
 /// Many edges have the same.
 const std::vector<double> &ShardingCosts::exchangesOf(const TensorShape &shape, const std::vector<Form> &produced,
                                                       const std::vector<Form> &wanted) {
-  std::vector<int64_t> key{static_cast<int64_t>(8 * shape.elementBytes)};
+  std::vector<int64_t> key{static_cast<int64_t>(8 * shape.elementBytes), static_cast<int64_t>(8 * shape.termBytes)};
   for (const SizedAxis &axis : shape.axes) llvm::append_values(key, axis.id, axis.size);
   for (const std::vector<Form> *forms : {&produced, &wanted}) {
     key.push_back(-1);
@@ -258,8 +275,7 @@ const std::vector<double> &ShardingCosts::exchangesOf(const TensorShape &shape, 
   }
   auto [known, isNew] = exchanges.try_emplace(std::move(key));
   if (!isNew) return known->second;
-  DividedShape divided(shape, ranks);
-  divided.leastDividedBytes = shape.elementBytes * static_cast<double>(leastDivided);
+  DividedShape divided(shape, ranks, leastDivided);
   known->second.reserve(produced.size() * wanted.size());
   for (const Form &from : produced)
     for (const Form &to : wanted) known->second.push_back(secondsOfExchange(divided, from, to));

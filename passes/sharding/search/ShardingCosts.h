@@ -51,8 +51,9 @@ private:
   int64_t sizeOf(llvm::StringRef axis, int64_t size, const Form &form) const;
   /// Its bytes, and what is left of them if it is divided.
   struct DividedShape {
-    DividedShape(const TensorShape &shape, llvm::ArrayRef<int64_t> ranks);
-    double bytes, leastDividedBytes = 0; ///< smaller sums are not divided among the ranks that add them
+    DividedShape(const TensorShape &shape, llvm::ArrayRef<int64_t> ranks, int64_t leastDivided);
+    double bytes, termBytes;  ///< as a value, and as a term of a sum
+    double leastDividedBytes; ///< smaller sums are not divided among the ranks that add them
     std::array<std::array<double, pendingForm>, mostMeshAxes> parts{}; ///< by mesh axis, and the axis divided along it
   };
   double secondsOfExchange(const DividedShape &shape, Form from, const Form &to) const;

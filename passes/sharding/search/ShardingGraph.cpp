@@ -46,6 +46,7 @@ const ValueSource *ShardingGraph::originOf(Value value) const {
 TensorShape ShardingGraph::shapeOf(NamedTensorType type) const {
   TensorShape shape;
   shape.elementBytes = static_cast<double>(type.getElementBytes());
+  shape.termBytes = std::max(shape.elementBytes, isa<FloatType>(type.getElementType()) ? 4.0 : 0.0);
   for (AxisAttr axis : type.getAxes()) shape.axes.push_back({axisIds.lookup(axis.getName()), axis.getSize()});
   return shape;
 }

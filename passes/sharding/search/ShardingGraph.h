@@ -66,6 +66,7 @@ struct SizedAxis {
 struct TensorShape {
   llvm::SmallVector<SizedAxis, 5> axes;
   double elementBytes = 0;
+  double termBytes = 0; ///< of an element of a term: sums are added up in f32, and rounded then
 };
 
 /// A tensor of a node: its form by that of the node.
