@@ -43,7 +43,7 @@ struct Accumulation {
 /// The ops around one large result, as rows of one axis.
 class Chunk {
 public:
-  Chunk(ContractOp contract, AxisAttr axis, const DenseSet<Operation *> &tiledLater)
+  Chunk(ContractOp contract, AxisAttr axis, const TiledContractions &tiledLater)
       : contract(contract), axis(axis), tiledLater(tiledLater) {}
 
   /// 2. Whether the ops can work on parts of the axis.
@@ -75,7 +75,7 @@ private:
 
   ContractOp contract;
   AxisAttr axis;
-  const DenseSet<Operation *> &tiledLater; ///< contractions that are not chunked
+  const TiledContractions &tiledLater; ///< contractions that are not chunked
   llvm::SetVector<Operation *> ops;
   DenseSet<Operation *> towardsWide;                 ///< ops from which a wide value follows
   SmallVector<Operation *> order;                    ///< `ops` in program order
@@ -347,7 +347,7 @@ static bool isLarge(ContractOp contract, const ChunkLimits &limits) {
 }
 
 /// 1. and 3. Returns whether the contraction was chunked.
-static bool chunk(ContractOp contract, const DenseSet<Operation *> &tiledLater, const ChunkLimits &limits) {
+static bool chunk(ContractOp contract, const TiledContractions &tiledLater, const ChunkLimits &limits) {
   if (!isLarge(contract, limits)) return false;
   int64_t bytes = contract.getType().getNumBytes();
   for (bool left : {true, false}) {
@@ -385,13 +385,13 @@ struct ChunkPass : tessera::impl::ChunkPassBase<ChunkPass> {
       return llvm::any_of(block->getOps<ContractOp>(), [&](ContractOp op) { return isLarge(op, limits); });
     };
     if (llvm::none_of(blocks, hasLarge)) return;
-    DenseSet<Operation *> tiledLater = contractionsTiledLater(getOperation());
+    TiledContractions tiledLater = contractionsTiledLater(getOperation());
     for (Block *block : blocks)
       while (chunkOne(*block, tiledLater, limits)) ++resultsChunked;
   }
 
   /// Ops in a new repeat are not considered again, so this terminates.
-  bool chunkOne(Block &block, const DenseSet<Operation *> &tiledLater, const ChunkLimits &limits) {
+  bool chunkOne(Block &block, const TiledContractions &tiledLater, const ChunkLimits &limits) {
     for (auto contract : block.getOps<ContractOp>())
       if (chunk(contract, tiledLater, limits)) return true;
     return false;

@@ -22,23 +22,11 @@
 #include "ir/dialect/Attributes.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/sharding/LinearOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
-
-/// Whether all elements are zero, as far as that is easily seen.
-static bool isZero(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto repeat = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
-    unsigned number = argument.getArgNumber();
-    return repeat && number > repeat.getCarried().size() && isZero(repeat->getOperand(number - 1));
-  }
-  Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast<ConstantOp>(op)) return constant.getNumber() == 0;
-  if (auto select = dyn_cast<SelectOp>(op)) return isZero(select.getYes()) && isZero(select.getNo());
-  return (isa<PadOp, SliceOp, CastOp>(op) || op->hasTrait<traits::IsReshape>()) && isZero(op->getOperand(0));
-}
 
 static bool isWideFloat(Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() >= 32; }
 
@@ -132,33 +120,19 @@ bool SumOfParts::isSum(Value value) {
 
 bool SumOfParts::isSum(Operation *op, bool withStacks) {
   mayBeStacked = withStacks;
-  auto isFloat = [](Value value) { return isa<FloatType>(tensorType(value).getElementType()); };
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case([&](ReduceOp reduce) {
-        if (reduce.getKind() != ReduceKind::Sum || !isFloat(reduce.getX()) || reduce->hasAttr(attrs::tree))
-          return false;
-        bool isOwn = llvm::none_of(names(reduce.getOver()), [&](StringRef axis) { return mesh.has(axis); });
-        return isOwn ? isSumWithoutAccumulator(reduce.getX()) : isSumOverMesh(reduce);
-      })
-      .Case([&](AddOp add) {
-        return add.getLhs().getType() == add.getRhs().getType() && isSum(add.getLhs()) && isSum(add.getRhs());
-      })
-      .Case([&](MulOp mul) {
-        auto factor = mul.getRhs().getDefiningOp<ConstantOp>();
-        return factor && mul.getLhs().getType() == mul.getType() && isSumWithoutAccumulator(mul.getLhs());
-      })
-      .Case([&](CastOp cast) {
-        return isFloat(cast.getX()) && isFloat(cast.getResult()) &&
-               tensorType(cast.getResult()).getElementType().getIntOrFloatBitWidth() >= 16 &&
-               isSumWithoutAccumulator(cast.getX());
-      })
-      .Case([&](SelectOp select) { // zeros behind the end of an axis
-        return select.getYes().getType() == select.getType() && isZero(select.getNo()) && isSum(select.getYes()) &&
-               hasNoneOf(select.getCondition());
-      })
-      .Case<RenameOp, SplitOp, MergeOp, PadOp, SliceOp>(
-          [&](auto reshape) { return isSumWithoutAccumulator(reshape.getX()) && commutes(reshape); })
-      .Default([](Operation *) { return false; });
+  SmallVector<Value, 2> summed = summedOperands(op);
+  if (summed.empty()) return false;
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    bool isOwn = llvm::none_of(names(reduce.getOver()), [&](StringRef axis) { return mesh.has(axis); });
+    if (!isOwn) return isSumOverMesh(reduce);
+  }
+  if (isa<AddOp, SelectOp>(op)) {
+    auto select = dyn_cast<SelectOp>(op);
+    return llvm::all_of(summed, [&](Value value) { return isSum(value); }) &&
+           (!select || hasNoneOf(select.getCondition()));
+  }
+  bool isReshape = isa<RenameOp, SplitOp, MergeOp, PadOp, SliceOp>(op);
+  return isSumWithoutAccumulator(summed.front()) && (!isReshape || commutes(op));
 }
 
 //===----------------------------------------------------------------------===//
@@ -288,7 +262,7 @@ static void carryParts(RepeatOp repeat, unsigned number, const ProgramMesh &mesh
   Operation *next = yield.getValues()[number].getDefiningOp();
   Type element = tensorType(argument).getElementType();
   SumOfParts sum(mesh, argument);
-  if (!isWideFloat(element) || !isZero(repeat.getCarried()[number]) || !next || !next->hasOneUse() ||
+  if (!isWideFloat(element) || !isKnownZero(repeat.getCarried()[number]) || !next || !next->hasOneUse() ||
       isa<RepeatOp>(next) || !sum.isSum(next, /*mayBeStacked=*/true) || !sum.hasAccumulator() ||
       sum.getMeshAxes().empty())
     return;

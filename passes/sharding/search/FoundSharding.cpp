@@ -22,7 +22,8 @@ FoundSharding::FoundSharding(const ShardingGraph &graph, ArrayRef<Form> forms, A
     }
   }
   func::FuncOp function = graph.getFunction();
-  for (BlockArgument argument : function.getArguments()) table.ofValues[argument] = ofValue(argument);
+  for (BlockArgument argument : function.getArguments())
+    table.ofValues[argument] = ofSource(graph.originOf(argument), argument);
   addBlock(function.getBody().front());
   for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands())) {
     StringRef state = resultState(function, i);
@@ -38,8 +39,7 @@ Sharding FoundSharding::shardingOf(const Form &form) const {
   return sharding;
 }
 
-Sharding FoundSharding::ofValue(Value value) const {
-  const ValueSource *source = isa<BlockArgument>(value) ? graph.originOf(value) : graph.sourceOf(value);
+Sharding FoundSharding::ofSource(const ValueSource *source, Value value) const {
   if (!source) return {};
   return shardingOf(source->form(forms[source->node])).within(tensorType(value));
 }
@@ -49,15 +49,16 @@ void FoundSharding::addBlock(Block &block) {
     if (auto repeat = dyn_cast<RepeatOp>(op))
       addRepeat(repeat);
     else if (isa<RenameOp>(op))
-      table.ofOps[&op] = ofValue(op.getResult(0));
+      table.ofOps[&op] = ofSource(graph.sourceOf(op.getResult(0)), op.getResult(0));
   }
 }
 
+/// What is computed has its own form, and what is read that in which it is read.
 void FoundSharding::addRepeat(RepeatOp repeat) {
   SmallVector<Sharding> &list = table.ofRepeats[repeat];
-  size_t carried = repeat.getCarried().size();
-  for (auto [i, operand] : llvm::enumerate(repeat.getOperands()))
-    list.push_back(ofValue(i < carried ? repeat.getResult(i) : operand));
-  for (Value result : repeat.getStackedResults()) list.push_back(ofValue(result));
+  for (Value result : repeat.getCarriedResults()) list.push_back(ofSource(graph.originOf(result), result));
+  for (Value operand : repeat.getOperands().drop_front(repeat.getCarried().size()))
+    list.push_back(ofSource(graph.sourceOf(operand), operand));
+  for (Value result : repeat.getStackedResults()) list.push_back(ofSource(graph.originOf(result), result));
   addBlock(repeat.getBlock());
 }

@@ -19,7 +19,7 @@ public:
 
 private:
   Sharding shardingOf(const Form &form) const;
-  Sharding ofValue(mlir::Value value) const;
+  Sharding ofSource(const ValueSource *source, mlir::Value value) const;
   void addBlock(mlir::Block &block);
   void addRepeat(RepeatOp repeat);
 

@@ -107,22 +107,29 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
     if (auto contract = dyn_cast<ContractOp>(op)) {
       work.gemms.push_back(multiply(tensorType(contract.getLhs()), tensorType(contract.getRhs()),
                                     names(contract.getOver()), contract.getLhs()));
-      work.kind = CallKind::Gemm;
+      AxisId columns = graph.columnsOf(op);
+      work.gemms.back().isTiled = columns != wholeForm && !llvm::is_contained(form.along, columns);
+      work.kind = work.gemms.back().isTiled ? CallKind::Kernel : CallKind::Gemm;
       continue;
     }
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       NamedTensorType q = tensorType(attention.getQ()), k = tensorType(attention.getK());
       MultiplyWork scores = multiply(q, k, names(attention.getHidden()), attention.getQ());
-      scores.isTiled = true;
+      AxisId key = graph.axisNumber(attention.getKey());
+      scores.isTiled = key == wholeForm || !llvm::is_contained(form.along, key);
       work.gemms.push_back(scores);
       std::swap(scores.n, scores.k);
       work.gemms.push_back(scores);
+      // Softmax.
+      work.ops.push_back(
+          {ExpOp::getOperationName().drop_front(4), static_cast<int64_t>(scores.count * scores.m * scores.k)});
       continue;
     }
     if (op->hasTrait<traits::HasNoArithmetic>() && !isa<ElementwiseOpInterface>(op)) continue;
     NamedTensorType computed = tensorType(op->getResult(0));
     if (auto reduce = dyn_cast<ReduceOp>(op)) computed = reduce.getX().getType();
     if (auto scatter = dyn_cast<ScatterAddOp>(op)) computed = scatter.getUpdates().getType();
+    if (isa<DecomposeOpInterface>(op)) computed = tensorType(op->getOperand(0));
     work.ops.push_back({op->getName().stripDialect(), local(computed)});
   }
   SmallVector<int64_t, 4> caches = model.cacheBytes();
@@ -133,18 +140,40 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
   };
   // Of a table only what is read of it.
   auto gather = node.ops.size() == 1 ? dyn_cast<GatherOp>(node.ops.front()) : GatherOp();
+  auto isInMemory = [&](const ShardedAccess &value) {
+    return value.columns == wholeForm || llvm::is_contained(form.along, value.columns);
+  };
   for (const ShardedAccess &read : node.read) {
+    if (!isInMemory(read)) continue;
     double bytes = bytesOf(read, form);
     if (gather) bytes = std::min(bytes, static_cast<double>(local(gather.getType())) * read.shape.elementBytes);
     access(bytes, 1);
   }
-  for (const ShardedAccess &written : node.written) access(bytesOf(written, form), model.readsLinesToWrite() ? 2 : 1);
+  for (const ShardedAccess &written : node.written)
+    if (isInMemory(written)) access(bytesOf(written, form), model.readsLinesToWrite() ? 2 : 1);
   return work;
 }
 
 double ShardingCosts::secondsOf(unsigned node, const Form &form) const {
-  if (graph.getNodes()[node].kind != ShardingNode::Kind::Ops) return 0;
-  return graph.getNodes()[node].runs * model.secondsOf(workOf(node, form));
+  const ShardingNode &ops = graph.getNodes()[node];
+  if (ops.kind != ShardingNode::Kind::Ops) return 0;
+  double seconds = 0;
+  for (const auto &[axis, shape] : ops.combined) {
+    auto along = llvm::find(form.along, axis);
+    if (along == form.along.end()) continue;
+    Form whole;
+    for (auto [i, divided] : llvm::enumerate(form.along))
+      if (llvm::any_of(shape.axes, [&](const SizedAxis &of) { return of.id == divided; })) whole.along[i] = divided;
+    Form parts = whole;
+    parts.along[along - form.along.begin()] = pendingForm;
+    DividedShape divided(shape, ranks);
+    divided.leastDividedBytes = shape.elementBytes * static_cast<double>(leastDivided);
+    seconds += secondsOfExchange(divided, parts, whole);
+  }
+  // A change of shape is a view, or a part of what reads it.
+  bool isView = ops.ops.size() == 1 && ops.ops.front()->hasTrait<traits::IsReshape>();
+  if (!isView) seconds += model.secondsOf(workOf(node, form));
+  return ops.runs * seconds;
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,6 +198,13 @@ ShardingCosts::DividedShape::DividedShape(const TensorShape &shape, ArrayRef<int
 /// As `partition` and `localize` build it: sums are completed first, then what is divided in another way becomes whole,
 /// and of what is whole a rank takes its part.
 double ShardingCosts::secondsOfExchange(const DividedShape &shape, Form from, const Form &to) const {
+  // Sums are delayed only behind ops that leave mesh axes alone, or take a part of what is whole.
+  bool staysPending = false, changes = false;
+  for (unsigned i = 0; i < ranks.size(); ++i) {
+    staysPending |= from.along[i] == pendingForm && to.along[i] == pendingForm;
+    changes |= from.along[i] != to.along[i] && from.along[i] != wholeForm;
+  }
+  if (staysPending && changes) return INFINITY;
   double seconds = 0, bytes = shape.bytes;
   auto isDivision = [](AxisId axis) { return axis != wholeForm && axis != pendingForm; };
   for (unsigned i = 0; i < ranks.size(); ++i)

@@ -21,6 +21,7 @@
 #define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGGRAPH_H
 
 #include "ir/dialect/Tsr.h"
+#include "passes/TiledLater.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>
 
@@ -71,6 +72,7 @@ struct TensorShape {
 struct ShardedAccess {
   TensorShape shape;
   FormMap form;
+  AxisId columns = wholeForm; ///< of a matrix that a tiled op keeps in caches, unless its columns are divided
 };
 
 struct ShardingNode {
@@ -79,10 +81,12 @@ struct ShardingNode {
   llvm::SmallVector<mlir::Operation *, 1> ops; ///< in program order; states
   mlir::Value value;                           ///< of a value or an input
   llvm::SmallVector<SizedAxis, 6> axes;        ///< that it may be divided along
-  bool mayPend = false;                        ///< a sum of sums: it may be a sum whose terms the ranks have
+  bool mayPend = false;                        ///< it may be a sum whose terms the ranks have (DelayedSums.h)
   double runs = 1;                             ///< of its ops in one run of the function
   /// What goes through memory: what the ops read of other nodes, and what others read of them.
   llvm::SmallVector<ShardedAccess, 4> read, written;
+  /// What the ops themselves combine among ranks if an axis is divided: maxima, and the sums inside of composites.
+  llvm::SmallVector<std::pair<AxisId, TensorShape>, 0> combined;
   /// What takes memory at the moment of the function at which most is alive.
   llvm::SmallVector<ShardedAccess, 2> alive;
 };
@@ -102,12 +106,23 @@ struct ValueSource {
   FormMap form;
 };
 
+/// The value that renames are of.
+mlir::Value withoutRenames(mlir::Value value);
+/// What is read under other names, too.
+void forEachUse(mlir::Value value, llvm::function_ref<void(mlir::OpOperand &)> visit);
+/// What is whole wherever it is read, because every rank computes it.
+bool isSourceless(mlir::Operation *op);
+
 class ShardingGraph {
 public:
-  /// Of an entry function after `optimize`.
-  explicit ShardingGraph(mlir::func::FuncOp function);
+  /// Of an entry function after `optimize`; `tiled`: contractions that `tile` will take.
+  ShardingGraph(mlir::func::FuncOp function, const TiledContractions &tiled);
 
   mlir::func::FuncOp getFunction() const { return function; }
+  /// The columns of the matrix that a contraction in a tiled op makes or reads.
+  AxisId columnsOf(mlir::Operation *op) const;
+  /// Those of a value that tiled ops keep in caches; none if it goes through memory.
+  AxisId columnsOf(mlir::Value value) const;
   llvm::ArrayRef<ShardingNode> getNodes() const { return nodes; }
   llvm::ArrayRef<ShardingEdge> getEdges() const { return edges; }
   llvm::StringRef axisName(AxisId id) const { return axisNames[id]; }
@@ -117,6 +132,8 @@ public:
   const ValueSource *sourceOf(mlir::Value value) const;
   /// The node that computes it, or that of the state; the same unless a node of its own stands between.
   const ValueSource *originOf(mlir::Value value) const;
+  /// The form of a result by that of the node of its op.
+  FormMap producedForm(mlir::Operation *op, NamedTensorType type, unsigned node) const;
   /// How an operand is wanted by the node that reads it.
   FormMap wantedForm(mlir::OpOperand &operand, unsigned node) const;
   TensorShape shapeOf(NamedTensorType type) const;
@@ -125,6 +142,7 @@ private:
   friend class ShardingGraphBuilder;
 
   mlir::func::FuncOp function;
+  const TiledContractions &tiled;
   std::vector<ShardingNode> nodes;
   std::vector<ShardingEdge> edges;
   llvm::DenseMap<mlir::Value, ValueSource> sources;

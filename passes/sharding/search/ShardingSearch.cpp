@@ -114,7 +114,8 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
                                                     double bytes) {
   func::FuncOp deciding = decidingFunction(module);
   if (!deciding) return std::nullopt;
-  ShardingGraph graph(deciding);
+  TiledContractions tiled = contractionsTiledLater(module);
+  ShardingGraph graph(deciding, tiled);
   std::optional<MeshSolution> best;
   double bound = INFINITY;
   SearchLimits limits;
@@ -146,7 +147,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
       if (auto state = dyn_cast<StateOp>(op)) formOfState[state.getPath()] = form;
   for (func::FuncOp function : entryFunctions(module)) {
     if (function == deciding) continue;
-    ShardingGraph other(function);
+    ShardingGraph other(function, tiled);
     SearchLimits fixed;
     for (auto [i, node] : llvm::enumerate(other.getNodes()))
       for (Operation *op : node.ops)
