@@ -171,22 +171,23 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     std::optional<ModuleSharding> found;
     if (memory) found = findSharding(module, devices, on, static_cast<double>(*memory));
     // What is saved may be more than what is planned in the end: later phases recompute and reuse.
-    if (!found) found = findSharding(module, devices, on, INFINITY);
+    if (!found) memory = std::nullopt, found = findSharding(module, devices, on, INFINITY);
     if (!found)
-      return refuse("no sharding among " + std::to_string(devices) +
-                    " devices was found that suits all entry functions: say the mesh with --mesh");
+      return refuse("the program has no entry function to divide among " + std::to_string(devices) + " devices");
     Builder builder(&getContext());
     auto amount = [&](StringRef name, double value) {
       return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
     };
-    module->setAttr(attrs::foundSharding,
-                    builder.getDictionaryAttr({amount("bound", found->bound), amount("bytes", found->step.cost.bytes),
-                                               amount("seconds", found->step.cost.seconds)}));
+    SmallVector<NamedAttribute> amounts{amount("bound", found->bound), amount("bytes", found->step.cost.bytes),
+                                        amount("seconds", found->step.cost.seconds)};
+    if (memory) amounts.push_back(amount("memory", static_cast<double>(*memory)));
+    module->setAttr(attrs::foundSharding, builder.getDictionaryAttr(amounts));
     ProgramMesh::set(module, found->mesh);
     for (StateOp state : stateTable(module))
       state->setAttr(attrs::sharding, found->ofStates[state.getPath()].getAttribute(&getContext()));
     for (auto &[function, table] : found->tables) table.record(function);
-    warnOfUndividedWork(module, ProgramMesh::of(module));
+    warnOfUndividedWork(module, ProgramMesh::of(module),
+                        found->memoryDecides ? ShardingDecision::Memory : ShardingDecision::Time);
   }
 
   /// The user's words, not the compiler, are at fault.

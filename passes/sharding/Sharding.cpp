@@ -4,7 +4,6 @@
 #include "ir/dialect/Attributes.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -148,6 +147,12 @@ SmallVector<AxisAttr> tessera::spaceOf(Operation *op) {
   if (!renamesAxes(op))
     for (Value operand : op->getOperands()) add(operand);
   return axes.takeVector();
+}
+
+llvm::StringSet<> tessera::repeatedAxes(Operation *op) {
+  llvm::StringSet<> axes;
+  op->walk([&](RepeatOp repeat) { axes.insert(repeat.getAxis().getName()); });
+  return axes;
 }
 
 bool tessera::canDivide(Operation *op, StringRef axis, int64_t parts) {

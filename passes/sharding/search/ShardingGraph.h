@@ -27,10 +27,11 @@
 
 namespace tessera {
 
-/// The name of an axis, by number; 0 is none. In a function with more names than numbers no axis has one, and none is
-/// divided.
+/// The name of an axis, by number; 0 is none. If an entry function has more names than there are numbers, no axis of the
+/// module has one, and none is divided.
 using AxisId = uint8_t;
 inline constexpr AxisId wholeForm = 0, pendingForm = 255;
+inline constexpr size_t mostNumberedAxes = pendingForm - 1;
 inline constexpr unsigned mostMeshAxes = 4;
 
 /// What a value is along each mesh axis: whole, the axis that is divided, or pending.
@@ -112,6 +113,9 @@ mlir::Value withoutRenames(mlir::Value value);
 void forEachUse(mlir::Value value, llvm::function_ref<void(mlir::OpOperand &)> visit);
 /// What is whole wherever it is read, because every rank computes it.
 bool isSourceless(mlir::Operation *op);
+
+/// The most names of axes that an entry function of a module has.
+size_t mostAxisNames(mlir::ModuleOp module);
 
 class ShardingGraph {
 public:

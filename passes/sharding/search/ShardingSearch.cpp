@@ -3,8 +3,10 @@
 #include "passes/sharding/search/ShardingSearch.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
+#include "passes/sharding/StateShardings.h"
 #include "passes/sharding/search/LabelFrontier.h"
 #include "llvm/Support/Debug.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #define DEBUG_TYPE "tsr-sharding-search"
 
@@ -68,6 +70,7 @@ MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> me
     if (fastest.value < limits.seconds) take(fastest.labels, fastest.cost);
     return result;
   }
+  result.secondsBeyond = fastest.cost.seconds;
   FrontierOptions frontierOptions;
   frontierOptions.solver = options;
   LabelFrontier frontier(problem, frontierOptions);
@@ -88,21 +91,33 @@ static func::FuncOp decidingFunction(ModuleOp module) {
   return step != functions.end() ? *step : functions.empty() ? func::FuncOp() : functions.front();
 }
 
-/// Names that say what a mesh axis is for: along `data` most of what is divided is divided by rows of data, as inputs
-/// are, and along `tensor` by other axes.
+/// The axes that rows of data are stacked along. Where no data is described, the first ones of inputs.
+static SmallVector<AxisId> rowAxes(const ShardingGraph &graph, ModuleOp module) {
+  SmallVector<AxisId> rows;
+  for (StringRef axis : batchAxes(module)) rows.push_back(graph.axisNumber(axis));
+  if (!rows.empty()) return rows;
+  for (const ShardingNode &node : graph.getNodes())
+    if (node.kind == ShardingNode::Kind::Input && !node.axes.empty()) rows.push_back(node.axes.front().id);
+  return rows;
+}
+
+/// Names that say what a mesh axis is for: along `data` most of what is divided is divided by rows of data, along
+/// `tensor` by other axes, and along `replica` nothing is divided.
 static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSolution &solution, ModuleOp module) {
   SmallVector<StringRef> names;
   auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
   SmallVector<StringRef> taken = declared ? tessera::names(declared) : SmallVector<StringRef>();
-  SmallVector<AxisId> rows;
-  for (const ShardingNode &node : graph.getNodes())
-    if (node.kind == ShardingNode::Kind::Input && !node.axes.empty()) rows.push_back(node.axes.front().id);
+  SmallVector<AxisId> rows = rowAxes(graph, module);
   for (unsigned i = 0; i < solution.mesh.size(); ++i) {
     int ofRows = 0, ofOthers = 0;
-    for (const auto &[node, form] : llvm::zip(graph.getNodes(), solution.forms))
-      if (AxisId axis = form.along[i]; node.kind == ShardingNode::Kind::Ops && axis != wholeForm && axis != pendingForm)
-        ++(llvm::is_contained(rows, axis) ? ofRows : ofOthers);
-    std::string base = ofRows > ofOthers ? "data" : "tensor", name = base;
+    bool dividesNothing = true;
+    for (const auto &[node, form] : llvm::zip(graph.getNodes(), solution.forms)) {
+      AxisId axis = form.along[i];
+      if (axis == wholeForm || axis == pendingForm) continue;
+      dividesNothing = false;
+      if (node.kind == ShardingNode::Kind::Ops) ++(llvm::is_contained(rows, axis) ? ofRows : ofOthers);
+    }
+    std::string base = dividesNothing ? "replica" : ofRows > ofOthers ? "data" : "tensor", name = base;
     for (unsigned number = 2; llvm::is_contained(taken, name); ++number) name = base + std::to_string(number);
     names.push_back(StringAttr::get(module.getContext(), name).getValue());
     taken.push_back(names.back());
@@ -117,7 +132,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   TiledContractions tiled = contractionsTiledLater(module);
   ShardingGraph graph(deciding, tiled);
   std::optional<MeshSolution> best;
-  double bound = INFINITY;
+  double bound = INFINITY, secondsBeyond = INFINITY;
   SearchLimits limits;
   limits.bytes = bytes;
   for (ArrayRef<int64_t> mesh : distinctMeshes(count, devices)) {
@@ -129,7 +144,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
       llvm::dbgs() << ": " << found.cost.seconds << " s, bound " << found.bound << ", " << found.cost.bytes
                    << " bytes, nodes " << found.effort.nodes << ", passes " << found.effort.passes << '\n';
     });
-    bound = std::min(bound, found.bound);
+    bound = std::min(bound, found.bound), secondsBeyond = std::min(secondsBeyond, found.secondsBeyond);
     if (found.isFound()) best = std::move(found);
   }
   if (!best) return std::nullopt;
@@ -141,6 +156,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.ofStates = ofStep.getStates();
   result.tables.emplace_back(deciding, ofStep.getTable());
   result.step = *best, result.bound = std::min(bound, best->cost.seconds);
+  result.memoryDecides = secondsBeyond < best->cost.seconds;
   llvm::StringMap<Form> formOfState;
   for (auto [node, form] : llvm::zip(graph.getNodes(), best->forms))
     for (Operation *op : node.ops)
@@ -158,7 +174,8 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
           fixed.fixed[i] = form;
         }
     MeshSolution found = solveMesh(other, best->mesh, devices, fixed);
-    if (!found.isFound()) return std::nullopt;
+    // All of it may be whole, and its states are divided as they may be everywhere.
+    if (!found.isFound()) llvm::reportFatalInternalError("no sharding of `" + function.getName() + "` was found");
     result.tables.emplace_back(function, FoundSharding(other, found.forms, meshNames).getTable());
   }
   return result;

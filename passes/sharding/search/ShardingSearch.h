@@ -26,6 +26,8 @@ struct MeshSolution {
   std::vector<Form> forms; ///< of each node; empty if nothing was found that is within the limits
   LabelCost cost;
   double bound = 0; ///< no forms on this mesh that are within the limits take fewer seconds
+  /// Of forms that are not within the limit of bytes; infinite if those of least time are.
+  double secondsBeyond = std::numeric_limits<double>::infinity();
   SolverEffort effort = {};
 
   bool isFound() const { return !forms.empty(); }
@@ -47,13 +49,15 @@ struct ModuleSharding {
   llvm::SmallVector<AxisAttr> mesh; ///< named by what is divided along them
   llvm::StringMap<Sharding> ofStates;
   std::vector<std::pair<mlir::func::FuncOp, ShardingTable>> tables;
-  MeshSolution step; ///< what was found for the function that decides, `step` if there is one
-  double bound = 0;  ///< no sharding of that function on any mesh takes fewer seconds
+  MeshSolution step;          ///< what was found for the function that decides, `step` if there is one
+  double bound = 0;           ///< no sharding of that function on any mesh takes fewer seconds
+  bool memoryDecides = false; ///< one takes fewer, but more bytes than the limit
 };
 
 /// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank.
 /// The other functions follow: their states are divided as those of the step are, and all else as takes the least time
-/// for them. Nothing if there is none.
+/// for them. Nothing if there is none within the limit; without one there is always a sharding, if there is an entry
+/// function.
 std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices,
                                            double bytes);
 
