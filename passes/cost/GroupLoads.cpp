@@ -34,7 +34,7 @@ private:
 class GroupCounter {
 public:
   /// `leftOut`: so many more members does each group have, on machines that none of the others is on.
-  GroupCounter(const RankGroups &groups, int64_t leftOut)
+  GroupCounter(const GroupsOnMachines &groups, int64_t leftOut)
       : groups(groups), all(static_cast<double>(groups.size + leftOut)),
         insideRing(groups.ranks, groups.devices, groups.insideSharing), insideDirect(insideRing),
         networkRing(groups.ranks, groups.devices, groups.networkSharing), networkDirect(networkRing) {}
@@ -84,31 +84,31 @@ private:
     carry(insideRing, rank, aroundRing - between);
   }
 
-  const RankGroups &groups;
+  const GroupsOnMachines &groups;
   double all; ///< members of a group
   Links insideRing, insideDirect, networkRing, networkDirect;
 };
 
 } // namespace
 
-GroupLoads tessera::countGroupLoads(const RankGroups &groups) { return GroupCounter(groups, 0).count(); }
+GroupLoads tessera::countGroupLoads(const GroupsOnMachines &groups) { return GroupCounter(groups, 0).count(); }
 
 /// All ranks carry the same over one class of links, and nothing over the other one.
-static GroupLoads evenLoads(const RankGroups &groups, bool isInside) {
+static GroupLoads evenLoads(const GroupsOnMachines &groups, bool isInside) {
   int64_t sharing = std::min({isInside ? groups.insideSharing : groups.networkSharing, groups.devices, groups.ranks});
   auto busiest = static_cast<double>(sharing * (groups.size - 1));
   GroupLoads::PerByte load = isInside ? GroupLoads::PerByte{busiest, 0} : GroupLoads::PerByte{0, busiest};
   return {isInside ? 1 : groups.size, load, load};
 }
 
-GroupLoads tessera::groupLoads(const RankGroups &groups) {
+GroupLoads tessera::groupLoads(const GroupsOnMachines &groups) {
   int64_t devices = groups.devices, stride = groups.stride, span = stride * groups.size;
   if (groups.size == 1 || devices >= groups.ranks || devices % span == 0) return evenLoads(groups, /*isInside=*/true);
   if (stride >= devices) return evenLoads(groups, /*isInside=*/false);
 
   // The first and the last member of a group send to each other in a CPU's ring, so the machines that they or another
   // group are on differ from those in the middle: a group keeps at least the length of four machines.
-  RankGroups kept = groups;
+  GroupsOnMachines kept = groups;
   int64_t period = devices / std::gcd(stride, devices), least = llvm::divideCeil(4 * devices, stride);
   if (groups.size > least) kept.size -= (groups.size - least) / period * period;
   int64_t leftOut = groups.size - kept.size;

@@ -1,10 +1,10 @@
 //===- GroupLoads.h - what links carry for groups of ranks ----------------===//
 //
-// All groups along a mesh axis exchange at the same time: ranks first, first + stride, ..., `size` of them. Rank r is on
-// machine r / devices, and `insideSharing` (`networkSharing`) adjacent devices of a machine share a link of each class.
-// What the busiest link of each class carries, in one direction, follows from what moves the bytes: a CPU's all-gather
-// goes around one ring, whose neighbours on different machines use the network; NCCL's goes through as many rings as
-// members have adapters, with a part of the bytes each; an all-to-all goes from each member to each.
+// All groups along a mesh axis exchange at the same time: ranks first, first + stride, ..., `size` of them. Rank r is
+// on machine r / devices, and `insideSharing` (`networkSharing`) adjacent devices of a machine share a link of each
+// class. What the busiest link of each class carries, in one direction, follows from what moves the bytes: a CPU's
+// all-gather goes around one ring, whose neighbours on different machines use the network; NCCL's goes through as many
+// rings as members have adapters, with a part of the bytes each; an all-to-all goes from each member to each.
 //
 // `countGroupLoads` goes through all ranks. `groupLoads` is the same in a time that depends on the devices of a machine
 // alone:
@@ -26,7 +26,7 @@
 namespace tessera {
 
 /// Groups of ranks along a mesh axis.
-struct RankGroups {
+struct GroupsOnMachines {
   int64_t ranks = 1;             ///< all; a multiple of `stride * size`
   int64_t stride = 1, size = 1;  ///< from member to member; members
   int64_t devices = 1;           ///< ranks of a machine
@@ -48,9 +48,9 @@ struct GroupLoads {
 };
 
 /// Rank by rank.
-GroupLoads countGroupLoads(const RankGroups &groups);
+GroupLoads countGroupLoads(const GroupsOnMachines &groups);
 /// The same, whose time does not grow with the ranks.
-GroupLoads groupLoads(const RankGroups &groups);
+GroupLoads groupLoads(const GroupsOnMachines &groups);
 
 } // namespace tessera
 

@@ -29,7 +29,7 @@ static int64_t sharingOf(const Target &target, StringRef linkClass) {
 
 RankLinks::RankLinks(const Target &target, ArrayRef<int64_t> mesh, std::optional<Machines> machines)
     : isGpu(target.isGpu()) {
-  RankGroups groups;
+  GroupsOnMachines groups;
   for (int64_t size : mesh) groups.ranks *= size;
   groups.devices = machines ? machines->devices : groups.ranks;
   groups.insideSharing = sharingOf(target, insideClass(target));

@@ -3,7 +3,6 @@
 #include "passes/sharding/DividedWork.h"
 #include "ir/program/Program.h"
 #include "passes/sharding/Sharding.h"
-#include "passes/sharding/search/ShardingGraph.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -62,11 +61,11 @@ static std::string problemOfMicroBatches(func::FuncOp function, StringRef along,
 static SmallVector<std::string, 2> reasonsOf(func::FuncOp function, AxisAttr along, ShardingDecision decision) {
   bool isFound = decision != ShardingDecision::User;
   size_t names = isFound ? mostAxisNames(function->getParentOfType<ModuleOp>()) : 0;
-  if (names > mostNumberedAxes)
+  if (names > mostSearchedNames)
     return {
         llvm::formatv("the search for a sharding divides programs with at most {0} names of axes in a function, and "
                       "this one has {1}: say the mesh with --mesh",
-                      mostNumberedAxes, names)};
+                      mostSearchedNames, names)};
   if (int64_t largest = largestAxis(function); largest < along.getSize())
     return {llvm::formatv(
         "no axis of a contraction that may be divided has as many elements as there are ranks along "

@@ -155,6 +155,26 @@ llvm::StringSet<> tessera::repeatedAxes(Operation *op) {
   return axes;
 }
 
+llvm::SetVector<StringRef> tessera::axisNamesOf(func::FuncOp function) {
+  llvm::SetVector<StringRef> names;
+  auto note = [&](Type type) {
+    if (auto tensor = dyn_cast<NamedTensorType>(type))
+      for (AxisAttr axis : tensor.getAxes()) names.insert(axis.getName());
+  };
+  llvm::for_each(function.getArgumentTypes(), note);
+  function.walk([&](Operation *op) {
+    llvm::for_each(op->getResultTypes(), note);
+    if (auto repeat = dyn_cast<RepeatOp>(op)) llvm::for_each(repeat.getBlock().getArgumentTypes(), note);
+  });
+  return names;
+}
+
+size_t tessera::mostAxisNames(ModuleOp module) {
+  size_t most = 0;
+  for (func::FuncOp function : entryFunctions(module)) most = std::max(most, axisNamesOf(function).size());
+  return most;
+}
+
 bool tessera::canDivide(Operation *op, StringRef axis, int64_t parts) {
   auto sizeIn = [&](Value value, StringRef name) { return tensorType(value).getSize(name); };
   return llvm::TypeSwitch<Operation *, bool>(op)

@@ -59,7 +59,6 @@ module attributes {tsr.axes = ["batch", "in"], tsr.phase = "optimize", tsr.devic
 // CHECK: tsr.mesh = [#tsr.axis<tensor: 2>]
 // CHECK: tsr.state @w "weight" {{.*}} {tsr.sharding = {}}
 // CHECK: tsr.contract {{.*}} {tsr.sharding = {place = "tensor"}}
-// WARNED-NOT: warning:
 module attributes {tsr.axes = ["place"], tsr.phase = "optimize", tsr.devices = 2 : i64,
     tsr.device = {name = "x86", called = "slow", thread_f32_rate = 1.0e6, link_bandwidth.memory = 1.0e12, link_latency.memory = 1.0e-12}} {
   tsr.state @w "weight" !tsr.tensor<[place: 64], f32>

@@ -27,11 +27,10 @@
 
 namespace tessera {
 
-/// The name of an axis, by number; 0 is none. If an entry function has more names than there are numbers, no axis of the
-/// module has one, and none is divided.
+/// The name of an axis, by number; 0 is none. If an entry function has more names than there are numbers
+/// (`mostAxisNames`), no axis of the module has one, and none is divided.
 using AxisId = uint8_t;
 inline constexpr AxisId wholeForm = 0, pendingForm = 255;
-inline constexpr size_t mostNumberedAxes = pendingForm - 1;
 inline constexpr unsigned mostMeshAxes = 4;
 
 /// What a value is along each mesh axis: whole, the axis that is divided, or pending.
@@ -113,9 +112,6 @@ mlir::Value withoutRenames(mlir::Value value);
 void forEachUse(mlir::Value value, llvm::function_ref<void(mlir::OpOperand &)> visit);
 /// What is whole wherever it is read, because every rank computes it.
 bool isSourceless(mlir::Operation *op);
-
-/// The most names of axes that an entry function of a module has.
-size_t mostAxisNames(mlir::ModuleOp module);
 
 class ShardingGraph {
 public:

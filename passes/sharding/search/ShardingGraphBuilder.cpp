@@ -83,30 +83,10 @@ void ShardingGraphBuilder::build() {
   addAlive(graph.nodes, graph);
 }
 
-/// In the order in which they occur.
-static llvm::SetVector<StringRef> axisNamesOf(func::FuncOp function) {
-  llvm::SetVector<StringRef> names;
-  auto note = [&](Type type) {
-    if (auto tensor = dyn_cast<NamedTensorType>(type))
-      for (AxisAttr axis : tensor.getAxes()) names.insert(axis.getName());
-  };
-  llvm::for_each(function.getArgumentTypes(), note);
-  function.walk([&](Operation *op) {
-    llvm::for_each(op->getResultTypes(), note);
-    if (auto repeat = dyn_cast<RepeatOp>(op)) llvm::for_each(repeat.getBlock().getArgumentTypes(), note);
-  });
-  return names;
-}
-
-size_t tessera::mostAxisNames(ModuleOp module) {
-  size_t most = 0;
-  for (func::FuncOp function : entryFunctions(module)) most = std::max(most, axisNamesOf(function).size());
-  return most;
-}
-
 void ShardingGraphBuilder::numberAxes() {
+  static_assert(mostSearchedNames < pendingForm, "an axis has the number of a form");
   graph.axisNames.push_back("");
-  if (mostAxisNames(module) > mostNumberedAxes) return;
+  if (mostAxisNames(module) > mostSearchedNames) return;
   for (StringRef name : axisNamesOf(graph.function)) {
     graph.axisIds[name] = static_cast<AxisId>(graph.axisNames.size());
     graph.axisNames.push_back(name);

@@ -9,13 +9,13 @@ using namespace tessera;
 
 namespace {
 
-std::string text(const RankGroups &groups) {
+std::string text(const GroupsOnMachines &groups) {
   return std::to_string(groups.ranks) + " ranks, " + std::to_string(groups.size) + " of them " +
          std::to_string(groups.stride) + " apart, on machines with " + std::to_string(groups.devices) +
          ", which share " + std::to_string(groups.insideSharing) + " and " + std::to_string(groups.networkSharing);
 }
 
-void expectCounted(const RankGroups &groups) {
+void expectCounted(const GroupsOnMachines &groups) {
   GroupLoads counted = countGroupLoads(groups), found = groupLoads(groups);
   EXPECT_EQ(found.machines, counted.machines) << text(groups);
   for (auto [mine, oracle] : {std::pair(found.ring, counted.ring), std::pair(found.direct, counted.direct)}) {
@@ -29,7 +29,7 @@ TEST(GroupLoads, AreThoseOfACountOfAllRanks) {
   std::mt19937 random(25);
   auto draw = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(1, most)(random); };
   for (int i = 0; i < 4000; ++i) {
-    RankGroups groups;
+    GroupsOnMachines groups;
     groups.stride = draw(10), groups.size = draw(i % 4 == 0 ? 100 : 12), groups.devices = draw(12);
     groups.ranks = groups.stride * groups.size * draw(6);
     groups.insideSharing = draw(5), groups.networkSharing = draw(5);
