@@ -12,6 +12,7 @@
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
+#include "passes/cost/RankShare.h"
 #include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/StateShardings.h"
@@ -166,8 +167,10 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     FailureOr<Target> target = Target::read(module);
     if (failed(target)) return signalPassFailure();
     std::optional<int64_t> memory = MemorySettings::of(module).budget;
-    if (!memory) memory = target->figures.memoryBytes;
-    SearchDevices on{*target, CostModel(*target, threads), Machines::of(module), LocalizePassOptions().leastDivided};
+    RankShare share = RankShare::of(*target, threads, ranksOfMachine(module));
+    if (!memory) memory = share.target.figures.memoryBytes;
+    SearchDevices on{*target, CostModel(share.target, share.threads), Machines::of(module),
+                     LocalizePassOptions().leastDivided};
     std::optional<ModuleSharding> found;
     if (memory) found = findSharding(module, devices, on, static_cast<double>(*memory));
     // What is saved may be more than what is planned in the end: later phases recompute and reuse.
