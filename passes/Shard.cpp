@@ -12,6 +12,7 @@
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
+#include "passes/cost/RankShare.h"
 #include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/StateShardings.h"
@@ -166,28 +167,31 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     FailureOr<Target> target = Target::read(module);
     if (failed(target)) return signalPassFailure();
     MemorySettings settings = MemorySettings::of(module);
+    RankShare share = RankShare::of(*target, threads, ranksOfMachine(module));
     std::optional<int64_t> memory = settings.budget;
-    if (!memory) memory = target->figures.memoryBytes;
+    if (!memory) memory = share.target.figures.memoryBytes;
     if (auto counted = module->getAttrOfType<IntegerAttr>(attrs::searchMemory)) memory = counted.getInt();
-    SearchDevices on{*target, CostModel(*target, threads), Machines::of(module), LocalizePassOptions().leastDivided};
+    SearchDevices on{*target, CostModel(share.target, share.threads), Machines::of(module),
+                     LocalizePassOptions().leastDivided};
     bool recomputes = settings.budget && settings.getMode() == RematMode::Auto;
     double bytes = memory ? static_cast<double>(*memory) : INFINITY;
     std::optional<ModuleSharding> found = findSharding(module, devices, on, bytes, recomputes);
     if (!found)
-      return refuse("no sharding among " + std::to_string(devices) +
-                    " devices was found that suits all entry functions: say the mesh with --mesh");
+      return refuse("the program has no entry function to divide among " + std::to_string(devices) + " devices");
     Builder builder(&getContext());
     auto amount = [&](StringRef name, double value) {
       return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
     };
-    module->setAttr(attrs::foundSharding,
-                    builder.getDictionaryAttr({amount("bound", found->bound), amount("bytes", found->step.cost.bytes),
-                                               amount("seconds", found->step.cost.seconds)}));
+    SmallVector<NamedAttribute> amounts{amount("bound", found->bound), amount("bytes", found->step.cost.bytes),
+                                        amount("seconds", found->step.cost.seconds)};
+    if (memory && found->isWithin) amounts.push_back(amount("memory", static_cast<double>(*memory)));
+    module->setAttr(attrs::foundSharding, builder.getDictionaryAttr(amounts));
     ProgramMesh::set(module, found->mesh);
     for (StateOp state : stateTable(module))
       state->setAttr(attrs::sharding, found->ofStates[state.getPath()].getAttribute(&getContext()));
     for (auto &[function, table] : found->tables) table.record(function);
-    warnOfUndividedWork(module, ProgramMesh::of(module));
+    warnOfUndividedWork(module, ProgramMesh::of(module),
+                        found->memoryDecides ? ShardingDecision::Memory : ShardingDecision::Time);
   }
 
   /// The user's words, not the compiler, are at fault.

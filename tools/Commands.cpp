@@ -10,6 +10,7 @@
 #include "ir/program/ProgramMesh.h"
 #include "ir/program/ShardSettings.h"
 #include "ir/program/Target.h"
+#include "passes/cost/RankShare.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/program/Payload.h"
@@ -165,11 +166,12 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   std::optional<Target> device = keepsDevice ? std::optional(recorded) : std::nullopt;
   if (options.device) device = options.device->target;
   std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, device);
-  if (problem.empty()) problem = setMemory(module, options.memory, Target::of(module), options.device.has_value());
   if (!problem.empty()) return refuse(options.input.path + ": " + problem);
   problem = setMesh(module, options.mesh);
   if (problem.empty()) problem = setMachines(module, options);
-  return problem.empty() ? ExitDone : usage(options.input.path + ": " + problem);
+  if (!problem.empty()) return usage(options.input.path + ": " + problem);
+  problem = setMemory(module, options.memory, Target::of(module), options.device.has_value());
+  return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }
 
 Input tessera::readForTarget(MLIRContext &context, const CommandOptions &options) {
@@ -187,14 +189,22 @@ Input tessera::readForTarget(MLIRContext &context, const CommandOptions &options
   return input;
 }
 
-/// The device of a plan: what `--on` says, or the GPU that the module is for, or what this machine has left.
+/// The device of a plan: what `--on` says, or the GPU that the module is for, or what this machine has left. Ranks on
+/// processors share the memory of their machine.
 static PlannedDevice plannedDevice(ModuleOp module, const CommandOptions &options) {
   Target target = options.device ? options.device->target : Target::of(module);
-  if (!options.device && !target.isGpu()) {
+  PlannedDevice device{target.name().str(), options.device ? options.device->count() : 1, target.figures.memoryBytes};
+  if (target.isGpu()) return device;
+  if (!options.device) {
     runtime::AvailableMemory available = runtime::availableMemory();
-    return {"what " + available.limit + " has left", 1, available.bytes};
+    device = {"what " + available.limit + " has left", 1, available.bytes};
   }
-  return {target.name().str(), options.device ? options.device->count() : 1, target.figures.memoryBytes};
+  if (int64_t ranks = ranksOfMachine(module); ranks > 1) {
+    device.name = "a rank's share of " + device.name;
+    if (device.memoryBytes) *device.memoryBytes /= ranks;
+    device.count = std::max<int64_t>(1, device.count / ranks); // of what has a price
+  }
+  return device;
 }
 
 /// Of an hour of the device: what `--price` says, or its description.

@@ -64,8 +64,7 @@ static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const Co
 /// last one as that takes too much.
 static bool tightenSearch(ModuleOp module, ModuleOp last, int64_t budget, int64_t bytes) {
   auto found = last->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
-  auto within = found ? found.getAs<BoolAttr>("within") : BoolAttr();
-  if (!within || !within.getValue()) return false;
+  if (!found || !found.contains("memory")) return false; // no fewer bytes were found
   constexpr double margin = 0.98;
   double ratio = margin * static_cast<double>(budget) / static_cast<double>(bytes);
   double counted = ratio * found.getAs<FloatAttr>("bytes").getValueAsDouble();

@@ -3,6 +3,7 @@
 #include "tools/MemoryOption.h"
 #include "ir/dialect/Attributes.h"
 #include "passes/Pipeline.h"
+#include "passes/cost/RankShare.h"
 #include "runtime/base/PathPattern.h"
 #include "runtime/machine/MachineMemory.h"
 #include <cmath>
@@ -37,11 +38,12 @@ std::string tessera::checkMemoryText(const std::string &text) {
   return "expected an amount of memory such as 8GiB, a part of the device's such as 80%, or auto, got `" + text + "`";
 }
 
-/// All of the device's memory, if it is this machine or described.
-static std::optional<int64_t> memoryOf(const Target &device, bool isNamed) {
-  if (device.figures.memoryBytes) return device.figures.memoryBytes;
+/// All of the device's memory, if it is this machine or described; on processors a rank's share of it.
+static std::optional<int64_t> memoryOf(ModuleOp module, const Target &device, bool isNamed) {
+  int64_t ranks = device.isGpu() ? 1 : ranksOfMachine(module);
+  if (device.figures.memoryBytes) return *device.figures.memoryBytes / ranks;
   if (isNamed || device.isGpu() || !device.called.empty()) return std::nullopt;
-  return runtime::totalMemory().bytes;
+  return runtime::totalMemory().bytes / ranks;
 }
 
 std::string tessera::setMemory(ModuleOp module, const MemoryOptions &options, const Target &device, bool isNamed) {
@@ -57,7 +59,7 @@ std::string tessera::setMemory(ModuleOp module, const MemoryOptions &options, co
   if (std::optional<Amount> amount = parseAmount(memory.empty() ? "" : memory); amount && amount->unit > 0) {
     settings.budget = static_cast<int64_t>(amount->number * amount->unit);
   } else if (!memory.empty()) {
-    std::optional<int64_t> all = memoryOf(device, isNamed);
+    std::optional<int64_t> all = memoryOf(module, device, isNamed);
     if (!all)
       return "--memory=" + memory + ": the description of " + device.name().str() +
              " does not say how much memory it has; name an amount such as 40GiB";

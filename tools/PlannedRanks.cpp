@@ -95,10 +95,11 @@ static std::string describeMachines(const std::optional<MachinesSpec> &machines)
 /// By how much the search for a sharding may have missed the best one, by its own estimate.
 static std::string describeSearch(const SearchSpec &search) {
   double percent = 100 * search.gap();
-  std::string gap =
-      percent < 0.05 ? "no sharding takes less" : fmt::format("at most {:.1f} % above the least", percent);
-  return fmt::format("  {:<28} {:>12}  {}, by the estimate of the search\n", "found: a step takes",
-                     formatSeconds(search.seconds), gap);
+  std::string gap = percent < 0.05 ? "no sharding that it knows takes less"
+                                   : fmt::format("at most {:.1f} % above the least of those that it knows", percent);
+  std::string limit = search.memory ? "within " + formatBytes(*search.memory) : "no limit of memory was kept";
+  return fmt::format("  {:<28} {:>12}  by the estimate of the search: {}, {}\n", "found: a step takes",
+                     formatSeconds(search.seconds), gap, limit);
 }
 
 std::string PlannedRanks::describeAxes() const {
@@ -205,7 +206,12 @@ Json PlannedRanks::asJson() const {
   Json machines = nullptr;
   if (ranks.machines) machines = {{"count", ranks.machines->count}, {"devices", ranks.machines->devices}};
   Json search = nullptr;
-  if (ranks.search) search = {{"seconds", ranks.search->seconds}, {"bound", ranks.search->bound}};
+  if (ranks.search) {
+    std::optional<int64_t> memory = ranks.search->memory;
+    search = {{"seconds", ranks.search->seconds},
+              {"bound", ranks.search->bound},
+              {"memory", memory ? Json(*memory) : Json(nullptr)}};
+  }
   return {{"count", ranks.count()},
           {"machines", std::move(machines)},
           {"search", std::move(search)},

@@ -32,7 +32,12 @@ double PlannedTime::mfu() const {
   return entry.peak > 0 ? entry.flops / entry.seconds / entry.peak : 0;
 }
 
-int64_t PlannedTime::pricedDevices() const { return manifest.isForGpu() ? manifest.target.ranks.count() : 1; }
+/// GPUs, or machines with processors.
+int64_t PlannedTime::pricedDevices() const {
+  const RanksSpec &ranks = manifest.target.ranks;
+  if (manifest.isForGpu()) return ranks.count();
+  return ranks.machines ? ranks.machines->count : 1;
+}
 
 std::optional<double> PlannedTime::stepsOfPass() const {
   const EntryFunction &entry = manifest.entry("step");

@@ -99,7 +99,7 @@ static void addPhaseOptions(CLI::App *command, CommandOptions &options) {
           "--on", options.on,
           "the device to compile for: " + presetNames() +
               ", or a file that describes it; 8xNAME: a machine with 8 of them, 2x8xNAME: two such machines, for the "
-              "ranks of --mesh")
+              "ranks of --mesh; processors of a machine are divided by its ranks")
       ->check(checkNotEmpty);
   command->add_option("--march", options.march,
                       "processor to generate code for, by LLVM's name (default: that of this machine)");

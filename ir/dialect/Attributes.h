@@ -36,8 +36,9 @@ inline constexpr llvm::StringLiteral zero = "tsr.zero";                ///< the 
 inline constexpr llvm::StringLiteral leaves = "tsr.leaves";
 /// Ranks for which a mesh is to be found; absent: it is as `tsr.mesh` says.
 inline constexpr llvm::StringLiteral devices = "tsr.devices";
-/// What the search for a sharding predicts: dictionary {seconds, bound, bytes, within}, of a step, of one with any
-/// sharding that is within the limits, of what is alive at once on a rank, and whether that is within them.
+/// What the search for a sharding predicts: dictionary {seconds, bound, bytes, memory}, of a step, of one with any
+/// sharding that is within the limits, of what is alive at once on a rank, and its limit; without `memory` no limit was
+/// kept, because none is known or nothing is within it.
 inline constexpr llvm::StringLiteral foundSharding = "tsr.found_sharding";
 /// The bytes that the search may count as alive at once on a rank; absent: the budget, or the memory of the device.
 inline constexpr llvm::StringLiteral searchMemory = "tsr.search_memory";

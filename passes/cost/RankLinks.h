@@ -4,12 +4,8 @@
 // one counts. `link_devices.CLASS` devices of a machine share a link. Rank r of a mesh is device r % D of machine
 // r / D, if a machine has D devices; ranks are numbered row-major, so the last axis of the mesh has neighbours.
 //
-// All groups along a mesh axis exchange at the same time. What the busiest link of each class carries, in one
-// direction, follows from where the members of the groups are and from what moves the bytes: a CPU's all-gather goes
-// around one ring, whose neighbours on different machines use the network; NCCL's goes through as many rings as members
-// have adapters, with a part of the bytes each; an all-to-all goes from each member to each. It is counted rank by
-// rank.
-// docs/cost.md has the formulas of groups that lie evenly, and the sources.
+// All groups along a mesh axis exchange at the same time; GroupLoads.h says what links carry then. docs/cost.md has the
+// formulas of groups that lie evenly, and the sources.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +15,7 @@
 #include "ir/program/Machines.h"
 #include "ir/program/ProgramMesh.h"
 #include "ir/program/Target.h"
+#include "passes/cost/GroupLoads.h"
 
 namespace tessera {
 
@@ -60,27 +57,19 @@ public:
   /// Whether the axes of another mesh are these in another order, as far as the time of exchanges goes.
   bool isReorderingOf(const RankLinks &other) const;
   /// Whether groups along an axis have members on several machines.
-  bool crossesMachines(size_t axis) const { return loads[axis].machines > 1; }
+  bool crossesMachines(size_t axis) const { return axes[axis].loads.machines > 1; }
 
 private:
-  /// What the busiest links of both classes carry for each byte from a rank for another one.
-  struct PerByte {
-    double inside = 0, network = 0;
-    bool operator==(const PerByte &) const = default;
+  struct Axis {
+    int64_t ranks = 1; ///< along it
+    GroupLoads loads;
+    bool operator==(const Axis &) const = default;
   };
-  struct AxisLoads {
-    int64_t ranks = 1, machines = 1; ///< of one group; the most machines that one of them is on
-    PerByte ring, direct;
-    bool operator==(const AxisLoads &) const = default;
-  };
-  AxisLoads loadsOf(int64_t stride, int64_t size) const;
   /// Messages that follow each other: inside of machines, and between them.
-  std::pair<int64_t, int64_t> roundsOf(ExchangeKind kind, const AxisLoads &axis, int64_t bytes) const;
+  std::pair<int64_t, int64_t> roundsOf(ExchangeKind kind, const Axis &axis, int64_t bytes) const;
 
   bool isGpu;
-  int64_t ranks = 1, devices = 1;           ///< all ranks; of a machine
-  int64_t insideSharing, networkSharing;    ///< devices that share a link
-  llvm::SmallVector<AxisLoads> loads;       ///< by axis
+  llvm::SmallVector<Axis> axes;
   llvm::SmallVector<std::string> axisNames; ///< of a program
 };
 

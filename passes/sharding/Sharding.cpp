@@ -4,7 +4,6 @@
 #include "ir/dialect/Attributes.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -148,6 +147,32 @@ SmallVector<AxisAttr> tessera::spaceOf(Operation *op) {
   if (!renamesAxes(op))
     for (Value operand : op->getOperands()) add(operand);
   return axes.takeVector();
+}
+
+llvm::StringSet<> tessera::repeatedAxes(Operation *op) {
+  llvm::StringSet<> axes;
+  op->walk([&](RepeatOp repeat) { axes.insert(repeat.getAxis().getName()); });
+  return axes;
+}
+
+llvm::SetVector<StringRef> tessera::axisNamesOf(func::FuncOp function) {
+  llvm::SetVector<StringRef> names;
+  auto note = [&](Type type) {
+    if (auto tensor = dyn_cast<NamedTensorType>(type))
+      for (AxisAttr axis : tensor.getAxes()) names.insert(axis.getName());
+  };
+  llvm::for_each(function.getArgumentTypes(), note);
+  function.walk([&](Operation *op) {
+    llvm::for_each(op->getResultTypes(), note);
+    if (auto repeat = dyn_cast<RepeatOp>(op)) llvm::for_each(repeat.getBlock().getArgumentTypes(), note);
+  });
+  return names;
+}
+
+size_t tessera::mostAxisNames(ModuleOp module) {
+  size_t most = 0;
+  for (func::FuncOp function : entryFunctions(module)) most = std::max(most, axisNamesOf(function).size());
+  return most;
 }
 
 bool tessera::canDivide(Operation *op, StringRef axis, int64_t parts) {

@@ -9,6 +9,8 @@
 #define TESSERA_PASSES_SHARDING_SHARDING_H
 
 #include "ir/program/ProgramMesh.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tessera {
 
@@ -77,6 +79,17 @@ mlir::DictionaryAttr dividedAxes(NamedTensorType whole, const Sharding &sharding
 /// The axes that an op may be divided along, in the order of its types. Of an op that renames, splits or merges axes
 /// they have the names of the result.
 llvm::SmallVector<AxisAttr> spaceOf(mlir::Operation *op);
+
+/// The axes of all repeats in a function or a module. What a repeat takes slices of is not divided along its axis: an
+/// iteration would read what another rank has. A state is divided alike in all functions.
+llvm::StringSet<> repeatedAxes(mlir::Operation *op);
+
+/// The names of the axes of a function, in the order in which they occur.
+llvm::SetVector<llvm::StringRef> axisNamesOf(mlir::func::FuncOp function);
+/// The most that an entry function of a module has. If it is more than `mostSearchedNames`, the search for a sharding
+/// divides nothing.
+size_t mostAxisNames(mlir::ModuleOp module);
+inline constexpr size_t mostSearchedNames = 254;
 
 /// Whether `partition` can divide an op along one of them.
 bool canDivide(mlir::Operation *op, llvm::StringRef axis, int64_t parts);

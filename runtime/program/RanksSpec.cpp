@@ -3,6 +3,7 @@
 #include "runtime/program/RanksSpec.h"
 
 #include "runtime/program/Manifest.h"
+#include <cmath>
 
 namespace tessera::runtime {
 
@@ -74,6 +75,10 @@ static SearchSpec readSearch(const Json &json, const std::string &where) {
   SearchSpec search{member(json, "seconds", where).get<double>(), member(json, "bound", where).get<double>()};
   if (!(search.bound >= 0) || !(search.seconds >= search.bound))
     fail("{}: a step of {} seconds, and none of fewer than {}", where, search.seconds, search.bound);
+  if (!json.contains("memory")) return search;
+  auto memory = json["memory"].get<double>();
+  if (!(memory >= 0 && memory <= 0x1p62)) fail("{}: a search within {} bytes", where, memory);
+  search.memory = std::llround(memory);
   return search;
 }
 

@@ -59,7 +59,8 @@ struct MachinesSpec {
 /// What the search that found a program's sharding estimated of a step.
 struct SearchSpec {
   double seconds = 0;
-  double bound = 0; ///< no other sharding takes fewer seconds
+  double bound = 0;                             ///< no other sharding that it knows takes fewer seconds
+  std::optional<int64_t> memory = std::nullopt; ///< bytes of a rank that it kept to; none: no limit, or it kept to none
 
   /// By how much a step may take longer than with the best sharding, of the estimate.
   double gap() const { return bound > 0 ? seconds / bound - 1 : 0; }

@@ -27,8 +27,8 @@
 
 namespace tessera {
 
-/// The name of an axis, by number; 0 is none. In a function with more names than numbers no axis has one, and none is
-/// divided.
+/// The name of an axis, by number; 0 is none. If an entry function has more names than there are numbers
+/// (`mostAxisNames`), no axis of the module has one, and none is divided.
 using AxisId = uint8_t;
 inline constexpr AxisId wholeForm = 0, pendingForm = 255;
 inline constexpr unsigned mostMeshAxes = 4;

@@ -29,7 +29,8 @@ namespace tessera {
 class ShardingGraphBuilder {
 public:
   explicit ShardingGraphBuilder(ShardingGraph &graph)
-      : graph(graph), delayed(graph.function), states(statesByPath(graph.function->getParentOfType<ModuleOp>())) {}
+      : graph(graph), module(graph.function->getParentOfType<ModuleOp>()), repeated(repeatedAxes(graph.function)),
+        repeatedAnywhere(repeatedAxes(module)), delayed(graph.function), states(statesByPath(module)) {}
 
   void build();
 
@@ -55,7 +56,9 @@ private:
   Operation *leader(Operation *op) const { return chains.contains(op) ? chains.getLeaderValue(op) : op; }
 
   ShardingGraph &graph;
-  llvm::StringSet<> repeated;                   ///< axes of repeats: an iteration would read what another rank has
+  ModuleOp module;
+  llvm::StringSet<> repeated;                   ///< axes of repeats of the function
+  llvm::StringSet<> repeatedAnywhere;           ///< and of all functions: no state is divided along them
   llvm::EquivalenceClasses<Operation *> chains; ///< elementwise ops with equal axes, joined by what they read
   DelayedSums delayed;
   DenseMap<Operation *, unsigned> nodeOfChain;                            ///< by leader
@@ -83,30 +86,21 @@ void ShardingGraphBuilder::build() {
 }
 
 void ShardingGraphBuilder::numberAxes() {
+  static_assert(mostSearchedNames < pendingForm, "an axis has the number of a form");
   graph.axisNames.push_back("");
-  auto note = [&](Type type) {
-    auto tensor = dyn_cast<NamedTensorType>(type);
-    if (!tensor) return;
-    for (AxisAttr axis : tensor.getAxes())
-      if (graph.axisIds.try_emplace(axis.getName(), static_cast<AxisId>(graph.axisNames.size())).second)
-        graph.axisNames.push_back(axis.getName());
-  };
-  for (Type type : graph.function.getArgumentTypes()) note(type);
-  graph.function.walk([&](Operation *op) {
-    llvm::for_each(op->getResultTypes(), note);
-    if (auto repeat = dyn_cast<RepeatOp>(op)) {
-      repeated.insert(repeat.getAxis().getName());
-      llvm::for_each(repeat.getBlock().getArgumentTypes(), note);
-    }
-  });
-  if (graph.axisNames.size() > pendingForm) graph.axisIds.clear();
+  if (mostAxisNames(module) > mostSearchedNames) return;
+  for (StringRef name : axisNamesOf(graph.function)) {
+    graph.axisIds[name] = static_cast<AxisId>(graph.axisNames.size());
+    graph.axisNames.push_back(name);
+  }
 }
 
 unsigned ShardingGraphBuilder::addNode(ShardingNode::Kind kind, ArrayRef<AxisAttr> axes, double runs) {
   ShardingNode &node = graph.nodes.emplace_back();
   node.kind = kind, node.runs = runs;
+  const llvm::StringSet<> &whole = kind == ShardingNode::Kind::State ? repeatedAnywhere : repeated;
   for (AxisAttr axis : axes)
-    if (AxisId id = graph.axisNumber(axis.getName()); id != wholeForm && !repeated.contains(axis.getName()))
+    if (AxisId id = graph.axisNumber(axis.getName()); id != wholeForm && !whole.contains(axis.getName()))
       node.axes.push_back({id, axis.getSize()});
   return graph.nodes.size() - 1;
 }

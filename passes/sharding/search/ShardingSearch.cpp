@@ -3,8 +3,10 @@
 #include "passes/sharding/search/ShardingSearch.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
+#include "passes/sharding/StateShardings.h"
 #include "passes/sharding/search/LabelFrontier.h"
 #include "llvm/Support/Debug.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #define DEBUG_TYPE "tsr-sharding-search"
 
@@ -86,7 +88,10 @@ MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> me
   if (!fastest.found || fastest.bound >= limits.seconds) return result;
   if (fastest.cost.bytes <= limits.bytes) {
     if (fastest.value < limits.seconds) take(result, costs, fastest.labels, fastest.cost);
-  } else if (limits.recomputes) {
+    return result;
+  }
+  result.secondsBeyond = fastest.cost.seconds;
+  if (limits.recomputes) {
     ShardingCosts again(graph, mesh, devices, /*recomputes=*/true);
     solveWithinBytes(result, again, limits, options);
   } else {
@@ -106,21 +111,33 @@ static func::FuncOp decidingFunction(ModuleOp module) {
   return step != functions.end() ? *step : functions.empty() ? func::FuncOp() : functions.front();
 }
 
-/// Names that say what a mesh axis is for: along `data` most of what is divided is divided by rows of data, as inputs
-/// are, and along `tensor` by other axes.
+/// The axes that rows of data are stacked along. Where no data is described, the first ones of inputs.
+static SmallVector<AxisId> rowAxes(const ShardingGraph &graph, ModuleOp module) {
+  SmallVector<AxisId> rows;
+  for (StringRef axis : batchAxes(module)) rows.push_back(graph.axisNumber(axis));
+  if (!rows.empty()) return rows;
+  for (const ShardingNode &node : graph.getNodes())
+    if (node.kind == ShardingNode::Kind::Input && !node.axes.empty()) rows.push_back(node.axes.front().id);
+  return rows;
+}
+
+/// Names that say what a mesh axis is for: along `data` most of what is divided is divided by rows of data, along
+/// `tensor` by other axes, and along `replica` nothing is divided.
 static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSolution &solution, ModuleOp module) {
   SmallVector<StringRef> names;
   auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
   SmallVector<StringRef> taken = declared ? tessera::names(declared) : SmallVector<StringRef>();
-  SmallVector<AxisId> rows;
-  for (const ShardingNode &node : graph.getNodes())
-    if (node.kind == ShardingNode::Kind::Input && !node.axes.empty()) rows.push_back(node.axes.front().id);
+  SmallVector<AxisId> rows = rowAxes(graph, module);
   for (unsigned i = 0; i < solution.mesh.size(); ++i) {
     int ofRows = 0, ofOthers = 0;
-    for (const auto &[node, form] : llvm::zip(graph.getNodes(), solution.forms))
-      if (AxisId axis = form.along[i]; node.kind == ShardingNode::Kind::Ops && axis != wholeForm && axis != pendingForm)
-        ++(llvm::is_contained(rows, axis) ? ofRows : ofOthers);
-    std::string base = ofRows > ofOthers ? "data" : "tensor", name = base;
+    bool dividesNothing = true;
+    for (const auto &[node, form] : llvm::zip(graph.getNodes(), solution.forms)) {
+      AxisId axis = form.along[i];
+      if (axis == wholeForm || axis == pendingForm) continue;
+      dividesNothing = false;
+      if (node.kind == ShardingNode::Kind::Ops) ++(llvm::is_contained(rows, axis) ? ofRows : ofOthers);
+    }
+    std::string base = dividesNothing ? "replica" : ofRows > ofOthers ? "data" : "tensor", name = base;
     for (unsigned number = 2; llvm::is_contained(taken, name); ++number) name = base + std::to_string(number);
     names.push_back(StringAttr::get(module.getContext(), name).getValue());
     taken.push_back(names.back());
@@ -132,7 +149,7 @@ namespace {
 /// Of all meshes.
 struct BestMesh {
   std::optional<MeshSolution> solution;
-  double bound = INFINITY, leastBytes = INFINITY;
+  double bound = INFINITY, leastBytes = INFINITY, secondsBeyond = INFINITY;
 };
 } // namespace
 
@@ -150,6 +167,7 @@ static BestMesh bestMesh(const ShardingGraph &graph, ArrayRef<Mesh> meshes, cons
                    << found.effort.passes << '\n';
     });
     best.bound = std::min(best.bound, found.bound);
+    best.secondsBeyond = std::min(best.secondsBeyond, found.secondsBeyond);
     if (found.isFound())
       best.solution = std::move(found);
     else if (found.leastBytes > limits.bytes)
@@ -187,7 +205,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.ofStates = ofStep.getStates();
   result.tables.emplace_back(deciding, ofStep.getTable());
   result.step = *best, result.bound = std::min(bound, best->cost.seconds);
-  result.isWithin = isWithin;
+  result.isWithin = isWithin, result.memoryDecides = found.secondsBeyond < best->cost.seconds;
   llvm::StringMap<Form> formOfState;
   for (auto [node, form] : llvm::zip(graph.getNodes(), best->forms))
     for (Operation *op : node.ops)
@@ -205,7 +223,8 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
           fixed.fixed[i] = form;
         }
     MeshSolution found = solveMesh(other, best->mesh, devices, fixed);
-    if (!found.isFound()) return std::nullopt;
+    // All of it may be whole, and its states are divided as they may be everywhere.
+    if (!found.isFound()) llvm::reportFatalInternalError("no sharding of `" + function.getName() + "` was found");
     result.tables.emplace_back(function, FoundSharding(other, found.forms, meshNames).getTable());
   }
   return result;

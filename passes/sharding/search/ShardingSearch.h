@@ -25,9 +25,10 @@ struct MeshSolution {
   Mesh mesh;
   std::vector<Form> forms; ///< of each node; empty if nothing was found that is within the limits
   LabelCost cost;
-  double bound = 0; ///< no forms on this mesh that are within the limits take fewer seconds
-  double leastBytes =
-      0; ///< no forms on this mesh have fewer bytes alive at once, if the limit of bytes was what failed
+  double bound = 0;      ///< no forms on this mesh that are within the limits take fewer seconds
+  double leastBytes = 0; ///< no forms on this mesh have fewer alive at once, if the limit of bytes was what failed
+  /// Of forms that are not within the limit of bytes; infinite if those of least time are.
+  double secondsBeyond = std::numeric_limits<double>::infinity();
   SolverEffort effort = {};
 
   bool isFound() const { return !forms.empty(); }
@@ -50,14 +51,15 @@ struct ModuleSharding {
   llvm::SmallVector<AxisAttr> mesh; ///< named by what is divided along them
   llvm::StringMap<Sharding> ofStates;
   std::vector<std::pair<mlir::func::FuncOp, ShardingTable>> tables;
-  MeshSolution step;    ///< what was found for the function that decides, `step` if there is one
-  double bound = 0;     ///< no sharding of that function on any mesh takes fewer seconds
-  bool isWithin = true; ///< what is alive at once is within the limit
+  MeshSolution step;          ///< what was found for the function that decides, `step` if there is one
+  double bound = 0;           ///< no sharding of that function on any mesh takes fewer seconds
+  bool isWithin = true;       ///< what is alive at once is within the limit
+  bool memoryDecides = false; ///< one takes fewer seconds, but more bytes than the limit
 };
 
 /// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank,
 /// or nearly the fewest bytes that are possible if these are more. The other functions follow: their states are divided
-/// as those of the step are, and all else as takes the least time for them. Nothing if there is none.
+/// as those of the step are, and all else as takes the least time for them. Nothing if there is no entry function.
 std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices,
                                            double bytes, bool recomputes);
 

@@ -80,6 +80,18 @@ TEST(RanksSpec, ReadsTheMachinesOfThePlan) {
   EXPECT_THROW(onMachines(R"(, "machines": {"count": 1})"), Error);
 }
 
+TEST(RanksSpec, ReadsWhatTheSearchEstimated) {
+  EXPECT_FALSE(onMachines("").search);
+  std::optional<SearchSpec> search = onMachines(R"(, "search": {"bound": 2.0, "bytes": 5.0, "seconds": 3.0})").search;
+  ASSERT_TRUE(search);
+  EXPECT_EQ(search->gap(), 0.5);
+  EXPECT_FALSE(search->memory);
+  search = onMachines(R"(, "search": {"bound": 2.0, "bytes": 5.0, "memory": 8.5e10, "seconds": 3.0})").search;
+  EXPECT_EQ(search->memory, 85'000'000'000);
+  EXPECT_THROW(onMachines(R"(, "search": {"bound": 4.0, "seconds": 3.0})"), Error);
+  EXPECT_THROW(onMachines(R"(, "search": {"bound": 2.0, "memory": -1, "seconds": 3.0})"), Error);
+}
+
 TEST(RanksSpec, ReadsWhatALibraryAdds) {
   Manifest manifest = withRanks(withExchange(
       R"({"of": "g", "kind": "reduce_scatter", "type": "f32", "along": "data", "bytes": 100},

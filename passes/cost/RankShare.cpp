@@ -1,0 +1,42 @@
+//===- RankShare.cpp - what a rank has of its machine ---------------------===//
+
+#include "passes/cost/RankShare.h"
+#include "ir/program/Machines.h"
+#include "ir/program/ProgramMesh.h"
+#include "ir/program/ShardSettings.h"
+#include "passes/cost/CostModel.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+int64_t tessera::ranksOfMachine(ModuleOp module) {
+  int64_t searched = ShardSettings::of(module).devices;
+  int64_t ranks = searched > 0 ? searched : ProgramMesh::of(module).ranks();
+  std::optional<Machines> machines = Machines::of(module);
+  return machines ? std::min(machines->devices, ranks) : ranks;
+}
+
+RankShare RankShare::of(const Target &target, int threads, int64_t ranks) {
+  RankShare share{target, threads};
+  if (target.isGpu() || ranks <= 1) return share;
+  CostModel machine(target, threads);
+  DeviceFigures &figures = share.target.figures;
+  int64_t cores = figures.cpu.cores.value_or(threads), own = std::max<int64_t>(1, cores / ranks);
+  share.threads = static_cast<int>(std::min<int64_t>(threads, own));
+  figures.cpu.cores = own;
+
+  double ofCores = cores < ranks ? 1.0 / double(ranks) : double(own) / double(cores);
+  MultiplyRates &rates = figures.rates;
+  rates.f32 = machine.get("f32_rate"); // else it would follow from cores that ranks may share
+  for (std::optional<double> *rate : {&rates.f32, &rates.bf16, &rates.f16, &rates.fp8})
+    if (*rate) **rate *= ofCores;
+  figures.copyBandwidth = machine.get("copy_bandwidth") / double(ranks);
+
+  double l3Cores = machine.get("l3_cores"), ofL3 = std::min(1.0, double(own) / l3Cores);
+  figures.cpu.l3Cores = std::min<int64_t>(own, std::llround(l3Cores));
+  figures.cpu.l3Bytes = std::llround(machine.get("l3_cache") * ofL3);
+  figures.cpu.l3Bandwidth = machine.get("l3_bandwidth") * ofL3;
+  if (figures.memoryBytes) *figures.memoryBytes /= ranks;
+  return share;
+}

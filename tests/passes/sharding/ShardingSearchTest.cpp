@@ -1,0 +1,116 @@
+//===- ShardingSearchTest.cpp - what the search says of what it found -----===//
+
+#include "passes/sharding/search/ShardingSearch.h"
+#include "ir/dialect/GraphBuilder.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/sharding/DividedWork.h"
+#include "gmock/gmock.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tessera;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+OwningOpRef<ModuleOp> parse(MLIRContext &context, const std::string &text) {
+  context.loadDialect<TsrDialect, func::FuncDialect>();
+  return parseSourceString<ModuleOp>(text, &context);
+}
+
+/// Rows times a weight. `arguments`: more of them, each with a comma before it.
+std::string program(const std::string &arguments = "") {
+  return R"mlir(!rows = !tsr.tensor<[batch: 64, in: 64], f32>
+!weight = !tsr.tensor<[in: 64, out: 64], f32>
+!result = !tsr.tensor<[batch: 64, out: 64], f32>
+module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "optimize"} {
+  tsr.state @w "weight" !weight
+  func.func @step(%x: !rows {tsr.input = {name = "x", role = "data"}}, %w: !weight {tsr.state = @w})
+      -> (!result {tsr.output = {name = "y", role = "prediction"}}) {
+    %y = tsr.contract %x, %w over [in] : (!rows, !weight) -> !result
+    return %y : !result
+  }
+  func.func @evaluate(%w: !weight {tsr.state = @w}
+      )mlir" +
+         arguments + R"mlir() {
+    return
+  }
+})mlir";
+}
+
+/// A slow processor, on which it pays to divide even this program.
+SearchDevices slow() {
+  Target target = *Target::named("x86");
+  target.figures.linkBandwidths = {{"memory", 1e6}};
+  target.figures.linkLatencies = {{"memory", 1e-12}};
+  target.figures.cpu.thread.f32 = 1e6;
+  return {target, CostModel(target, 1), std::nullopt, 1};
+}
+
+/// The notes of the warning about undivided work.
+std::vector<std::string> notesOf(ModuleOp module, ShardingDecision decision) {
+  std::vector<std::string> notes;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    for (const Diagnostic &note : diagnostic.getNotes()) notes.push_back(note.str());
+    return success();
+  });
+  warnOfUndividedWork(module, ProgramMesh::of(module), decision);
+  return notes;
+}
+
+TEST(ShardingSearch, MemoryDecidesIfFasterShardingsNeedMore) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = parse(context, program());
+  ASSERT_TRUE(module);
+  std::optional<ModuleSharding> fastest = findSharding(*module, 2, slow(), INFINITY);
+  ASSERT_TRUE(fastest);
+  EXPECT_FALSE(fastest->memoryDecides);
+  double bytes = fastest->step.cost.bytes;
+  std::optional<ModuleSharding> fitting = findSharding(*module, 2, slow(), bytes);
+  ASSERT_TRUE(fitting);
+  EXPECT_FALSE(fitting->memoryDecides);
+  EXPECT_FALSE(findSharding(*module, 2, slow(), 1));
+  bool mayDecide = false;
+  for (int percent = 95; percent > 30; percent -= 5) {
+    std::optional<ModuleSharding> smaller = findSharding(*module, 2, slow(), percent * bytes / 100);
+    if (!smaller) continue;
+    bool isSlower = smaller->step.cost.seconds > fastest->step.cost.seconds;
+    EXPECT_EQ(smaller->memoryDecides, isSlower) << percent << " %";
+    mayDecide |= isSlower;
+  }
+  EXPECT_TRUE(mayDecide);
+}
+
+TEST(ShardingSearch, AWarningNamesWhatDecided) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = parse(context, program());
+  ASSERT_TRUE(module);
+  ProgramMesh::set(*module, {axis(&context, "replica", 2)});
+  EXPECT_THAT(notesOf(*module, ShardingDecision::User), ElementsAre());
+  EXPECT_THAT(notesOf(*module, ShardingDecision::Time), ElementsAre(HasSubstr("fewer devices may do as well")));
+  EXPECT_THAT(notesOf(*module, ShardingDecision::Memory), ElementsAre(HasSubstr("more than the memory of a rank")));
+  ProgramMesh::set(*module, {axis(&context, "replica", 128)});
+  EXPECT_THAT(notesOf(*module, ShardingDecision::Memory), ElementsAre(HasSubstr("at most 64, for 128 ranks")));
+}
+
+/// The weight has to be whole in `evaluate`, so it is in `step`.
+TEST(ShardingSearch, NothingIsDividedIfAFunctionHasTooManyAxes) {
+  std::string arguments;
+  for (int i = 0; i < 260; ++i)
+    arguments += ", %a" + std::to_string(i) + ": !tsr.tensor<[a" + std::to_string(i) + ": 2], f32>";
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = parse(context, program(arguments));
+  ASSERT_TRUE(module);
+  EXPECT_EQ(mostAxisNames(*module), 262u);
+  std::optional<ModuleSharding> found = findSharding(*module, 2, slow(), INFINITY);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->ofStates["w"].getParts().empty());
+  ASSERT_EQ(found->mesh.size(), 1u);
+  EXPECT_EQ(found->mesh.front().getName(), "replica");
+  ProgramMesh::set(*module, found->mesh);
+  EXPECT_THAT(notesOf(*module, ShardingDecision::Time),
+              ElementsAre(HasSubstr("at most 254 names of axes in a function, and this one has 262")));
+}
+
+} // namespace
