@@ -13,7 +13,7 @@
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
-#include "passes/cost/RankShare.h"
+#include "passes/cost/MachineShare.h"
 #include "passes/fusion/Kernels.h"
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/memory/PlanStorage.h"
@@ -143,7 +143,7 @@ void RematerializePass::recordPlans(func::FuncOp step, const OpTimes &times) {
 
 /// The same on a copy with fused GEMMs, where the target has them: `step` and its code stay as they are.
 void RematerializePass::listPlans(func::FuncOp step, const Target &target) {
-  RankShare share = RankShare::of(target, std::max<int>(1, threads), ranksOfMachine(getOperation()));
+  MachineShare share = MachineShare::of(target, std::max<int>(1, threads), ranksOfMachine(getOperation()));
   OpTimes times(share.target, share.threads);
   if (!target.fusesGemms) return recordPlans(step, times);
   ScopedDiagnosticHandler silent(&getContext(), [](Diagnostic &) { return success(); });
@@ -156,7 +156,7 @@ void RematerializePass::listPlans(func::FuncOp step, const Target &target) {
 }
 
 LogicalResult RematerializePass::rewrite(func::FuncOp step, const Target &target) {
-  RankShare share = RankShare::of(target, std::max<int>(1, threads), ranksOfMachine(getOperation()));
+  MachineShare share = MachineShare::of(target, std::max<int>(1, threads), ranksOfMachine(getOperation()));
   OpTimes times(share.target, share.threads);
   MemorySettings settings = MemorySettings::of(getOperation());
   if (target.fusesGemms && failed(fuseGemmsEarly(step, stateBytes(getOperation())))) return failure();

@@ -12,7 +12,7 @@
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
-#include "passes/cost/RankShare.h"
+#include "passes/cost/MachineShare.h"
 #include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/StateShardings.h"
@@ -167,7 +167,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     FailureOr<Target> target = Target::read(module);
     if (failed(target)) return signalPassFailure();
     MemorySettings settings = MemorySettings::of(module);
-    RankShare share = RankShare::of(*target, threads, ranksOfMachine(module));
+    MachineShare share = MachineShare::of(*target, threads, ranksOfMachine(module));
     std::optional<int64_t> memory = settings.budget;
     if (!memory) memory = share.target.figures.memoryBytes;
     if (auto counted = module->getAttrOfType<IntegerAttr>(attrs::searchMemory)) memory = counted.getInt();

@@ -10,7 +10,7 @@
 #include "ir/program/ProgramMesh.h"
 #include "ir/program/ShardSettings.h"
 #include "ir/program/Target.h"
-#include "passes/cost/RankShare.h"
+#include "passes/cost/MachineShare.h"
 #include "passes/memory/BufferList.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/program/Payload.h"

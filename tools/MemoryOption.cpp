@@ -3,7 +3,7 @@
 #include "tools/MemoryOption.h"
 #include "ir/dialect/Attributes.h"
 #include "passes/Pipeline.h"
-#include "passes/cost/RankShare.h"
+#include "passes/cost/MachineShare.h"
 #include "runtime/base/PathPattern.h"
 #include "runtime/machine/MachineMemory.h"
 #include <cmath>

@@ -17,7 +17,7 @@
 #include "codegen/program/EpilogueKernels.h"
 #include "ir/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/cost/RankShare.h"
+#include "passes/cost/MachineShare.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -100,7 +100,7 @@ std::string ProgramGenerator::manifest() const {
   summary.target = {{}, "", host.cpu, host.instructionSets, options.threads};
   backend.describe(summary.target);
   summary.kernels = &tables.kernels, summary.gemms = &tables.gemms, summary.exchanges = &tables.exchanges;
-  RankShare share = RankShare::of(Target::of(module), options.threads, ranksOfMachine(module));
+  MachineShare share = MachineShare::of(Target::of(module), options.threads, ranksOfMachine(module));
   ProgramCosts costs(sequences, share.target, share.threads);
   summary.costs = &costs;
   placeWorkspace(summary, plannedBytes, backend);

@@ -1,7 +1,7 @@
 //===- Machines.h - the machines that the ranks of a program run on -------===//
 //
 // `tsr.machines = {count = 2, devices = 8}` of the module: two machines with eight devices each. Rank r is on machine
-// r / devices. Only plans depend on it, no code does. Without it all ranks are on one machine.
+// r / devices. Predicted times depend on it, and what follows from them. Without it all are on one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
-//===- RankShareTest.cpp - what a rank has of its machine -----------------===//
+//===- MachineShareTest.cpp - what a rank has of its machine -------------===//
 
-#include "passes/cost/RankShare.h"
+#include "passes/cost/MachineShare.h"
 #include "ir/program/Machines.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/cost/CostModel.h"
@@ -22,8 +22,8 @@ Target machine() {
   return target;
 }
 
-TEST(RankShare, RanksDivideTheMachine) {
-  RankShare share = RankShare::of(machine(), 16, 4);
+TEST(MachineShare, RanksDivideTheMachine) {
+  MachineShare share = MachineShare::of(machine(), 16, 4);
   EXPECT_EQ(share.threads, 4);
   CostModel model(share.target, share.threads);
   EXPECT_DOUBLE_EQ(model.get("cores"), 4);
@@ -36,22 +36,22 @@ TEST(RankShare, RanksDivideTheMachine) {
   EXPECT_EQ(share.target.figures.memoryBytes, 16'000'000'000);
 }
 
-TEST(RankShare, FewerThreadsStay) {
-  EXPECT_EQ(RankShare::of(machine(), 2, 4).threads, 2);
-  EXPECT_EQ(RankShare::of(machine(), 16, 2).threads, 8);
+TEST(MachineShare, FewerThreadsStay) {
+  EXPECT_EQ(MachineShare::of(machine(), 2, 4).threads, 2);
+  EXPECT_EQ(MachineShare::of(machine(), 16, 2).threads, 8);
 }
 
-TEST(RankShare, MoreRanksThanCoresTakeTurns) {
-  RankShare share = RankShare::of(machine(), 16, 32);
+TEST(MachineShare, MoreRanksThanCoresAlternate) {
+  MachineShare share = MachineShare::of(machine(), 16, 32);
   EXPECT_EQ(share.threads, 1);
   EXPECT_DOUBLE_EQ(CostModel(share.target, 1).peakRate(ElementType::F32), 50e9);
 }
 
 /// The program has a thread for each core.
-TEST(RankShare, WhatIsNotDescribedIsDividedToo) {
+TEST(MachineShare, WhatIsNotDescribedIsDividedToo) {
   Target target = *Target::named("x86");
   CostModel whole(target, 8);
-  RankShare share = RankShare::of(target, 8, 4);
+  MachineShare share = MachineShare::of(target, 8, 4);
   EXPECT_EQ(share.threads, 2);
   CostModel model(share.target, share.threads);
   EXPECT_DOUBLE_EQ(model.peakRate(ElementType::F32), whole.peakRate(ElementType::F32) / 4);
@@ -60,14 +60,14 @@ TEST(RankShare, WhatIsNotDescribedIsDividedToo) {
   EXPECT_FALSE(share.target.figures.memoryBytes);
 }
 
-TEST(RankShare, OneRankAndAGpuHaveAll) {
-  EXPECT_EQ(RankShare::of(machine(), 16, 1).target.figures.memoryBytes, 64'000'000'000);
+TEST(MachineShare, OneRankAndAGpuHaveAll) {
+  EXPECT_EQ(MachineShare::of(machine(), 16, 1).target.figures.memoryBytes, 64'000'000'000);
   Target gpu = *Target::named("h100");
-  EXPECT_EQ(RankShare::of(gpu, 8, 8).target.figures.memoryBytes, gpu.figures.memoryBytes);
-  EXPECT_EQ(RankShare::of(gpu, 8, 8).threads, 8);
+  EXPECT_EQ(MachineShare::of(gpu, 8, 8).target.figures.memoryBytes, gpu.figures.memoryBytes);
+  EXPECT_EQ(MachineShare::of(gpu, 8, 8).threads, 8);
 }
 
-TEST(RankShare, RanksAreOnTheMachinesOfTheModule) {
+TEST(MachineShare, RanksAreOnTheMachinesOfTheModule) {
   MLIRContext context;
   context.loadDialect<TsrDialect>();
   auto module = parseSourceString<ModuleOp>("module attributes {tsr.mesh = [#tsr.axis<data: 8>]} {}", &context);

@@ -1,6 +1,6 @@
-//===- RankShare.cpp - what a rank has of its machine ---------------------===//
+//===- MachineShare.cpp - what a rank has of its machine -----------------===//
 
-#include "passes/cost/RankShare.h"
+#include "passes/cost/MachineShare.h"
 #include "ir/program/Machines.h"
 #include "ir/program/ProgramMesh.h"
 #include "ir/program/ShardSettings.h"
@@ -17,8 +17,8 @@ int64_t tessera::ranksOfMachine(ModuleOp module) {
   return machines ? std::min(machines->devices, ranks) : ranks;
 }
 
-RankShare RankShare::of(const Target &target, int threads, int64_t ranks) {
-  RankShare share{target, threads};
+MachineShare MachineShare::of(const Target &target, int threads, int64_t ranks) {
+  MachineShare share{target, threads};
   if (target.isGpu() || ranks <= 1) return share;
   CostModel machine(target, threads);
   DeviceFigures &figures = share.target.figures;

@@ -1,12 +1,12 @@
-//===- RankShare.h - what a rank has of its machine -----------------------===//
+//===- MachineShare.h - what a rank has of its machine -------------------===//
 //
 // A GPU is a rank's own. Ranks on processors share those of their machine: a description is that of a machine, and of
 // each rank the model of costs sees this share of it. Links are the machine's (RankLinks.h).
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_COST_RANKSHARE_H
-#define TESSERA_PASSES_COST_RANKSHARE_H
+#ifndef TESSERA_PASSES_COST_MACHINESHARE_H
+#define TESSERA_PASSES_COST_MACHINESHARE_H
 
 #include "ir/program/Target.h"
 
@@ -16,17 +16,17 @@ namespace tessera {
 /// a mesh is to be found.
 int64_t ranksOfMachine(mlir::ModuleOp module);
 
-struct RankShare {
+struct MachineShare {
   /// Cores, rates, bandwidths, the L3 cache and memory are divided by the ranks; ranks of which each has no core of its
-  /// own take turns. What one thread reaches stays.
+  /// own alternate. What one thread reaches stays.
   Target target;
   int threads = 1; ///< of the rank: no more than it has cores
 
   /// With so many ranks on a machine, in a program of so many threads. Of a machine whose cores the description does
   /// not say the program has a thread for each.
-  static RankShare of(const Target &target, int threads, int64_t ranks);
+  static MachineShare of(const Target &target, int threads, int64_t ranks);
 };
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_COST_RANKSHARE_H
+#endif // TESSERA_PASSES_COST_MACHINESHARE_H
