@@ -97,8 +97,13 @@ static std::string describeSearch(const SearchSpec &search) {
   double percent = 100 * search.gap();
   std::string gap =
       percent < 0.05 ? "no sharding takes less" : fmt::format("at most {:.1f} % above the least", percent);
-  return fmt::format("  {:<28} {:>12}  {}, by the estimate of the search\n", "found: a step takes",
-                     formatSeconds(search.seconds), gap);
+  std::string text = fmt::format("  {:<28} {:>12}  {}, by the estimate of the search\n", "found: a step takes",
+                                 formatSeconds(search.seconds), gap);
+  if (!search.unpinned) return text;
+  double price = *search.unpinned > 0 ? 100 * (search.seconds / *search.unpinned - 1) : 0;
+  std::string costs = price < 0.05 ? "--mesh, --shard and --zero cost nothing"
+                                   : fmt::format("--mesh, --shard and --zero cost {:.1f} %", price);
+  return text + fmt::format("  {:<28} {:>12}  {}\n", "with all of it found", formatSeconds(*search.unpinned), costs);
 }
 
 std::string PlannedRanks::describeAxes() const {
@@ -205,7 +210,10 @@ Json PlannedRanks::asJson() const {
   Json machines = nullptr;
   if (ranks.machines) machines = {{"count", ranks.machines->count}, {"devices", ranks.machines->devices}};
   Json search = nullptr;
-  if (ranks.search) search = {{"seconds", ranks.search->seconds}, {"bound", ranks.search->bound}};
+  if (ranks.search) {
+    search = {{"seconds", ranks.search->seconds}, {"bound", ranks.search->bound}};
+    search["unpinned"] = ranks.search->unpinned ? Json(*ranks.search->unpinned) : Json(nullptr);
+  }
   return {{"count", ranks.count()},
           {"machines", std::move(machines)},
           {"search", std::move(search)},

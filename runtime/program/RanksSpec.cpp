@@ -74,6 +74,11 @@ static SearchSpec readSearch(const Json &json, const std::string &where) {
   SearchSpec search{member(json, "seconds", where).get<double>(), member(json, "bound", where).get<double>()};
   if (!(search.bound >= 0) || !(search.seconds >= search.bound))
     fail("{}: a step of {} seconds, and none of fewer than {}", where, search.seconds, search.bound);
+  if (json.contains("unpinned")) {
+    search.unpinned = json["unpinned"].get<double>();
+    if (!(*search.unpinned >= 0) || !(search.seconds >= *search.unpinned))
+      fail("{}: a step of {} seconds, and of {} with nothing fixed", where, search.seconds, *search.unpinned);
+  }
   return search;
 }
 

@@ -29,8 +29,10 @@ public:
   /// `mesh`: ranks along each axis, of which there are at most `mostMeshAxes`.
   ShardingCosts(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices);
 
-  /// The forms that a node may have, in a fixed order; the first is whole.
+  /// The forms that a node may have, in a fixed order; unless restricted, the first is whole.
   llvm::ArrayRef<Form> labelsOf(unsigned node) const { return labels[node]; }
+  /// Leaves a node some of its labels; before `problem`.
+  void restrict(unsigned node, std::vector<Form> kept) { labels[node] = std::move(kept); }
   /// A variable for each node, with these labels.
   LabelProblem problem();
 

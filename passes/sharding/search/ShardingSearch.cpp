@@ -28,11 +28,19 @@ std::vector<Mesh> tessera::meshesOf(int64_t devices, unsigned mostAxes) {
   return meshes;
 }
 
-/// Of meshes whose axes are the same in another order, the first.
-static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devices) {
+std::vector<Mesh> tessera::meshesOf(int64_t devices, const Pins &pins) {
+  if (pins.haveMesh()) return {pins.getMesh()};
+  unsigned least = pins.getNamed().size();
+  std::vector<Mesh> meshes = meshesOf(devices, std::max(least, mostSearchedAxes));
+  llvm::erase_if(meshes, [&](const Mesh &mesh) { return mesh.size() < least; });
+  return meshes;
+}
+
+/// Of meshes whose axes are the same in another order, the first. A mesh that the user gives is the only one.
+static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devices, const Pins &pins) {
   std::vector<Mesh> meshes;
   std::vector<RankLinks> links;
-  for (Mesh &mesh : meshesOf(count, mostSearchedAxes)) {
+  for (Mesh &mesh : meshesOf(count, pins)) {
     RankLinks ofMesh(devices.target, mesh, devices.machines);
     if (llvm::any_of(links, [&](const RankLinks &known) { return known.isReorderingOf(ofMesh); })) continue;
     links.push_back(std::move(ofMesh));
@@ -47,6 +55,9 @@ static constexpr double searchTolerance = 1e-3;
 MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
                                 const SearchLimits &limits) {
   ShardingCosts costs(graph, mesh, devices);
+  if (limits.pins)
+    for (unsigned node = 0; node < graph.getNodes().size(); ++node)
+      if (!limits.fixed.contains(node)) costs.restrict(node, limits.pins->allowed(graph, node, costs.labelsOf(node)));
   LabelProblem problem = costs.problem();
   for (const auto &[node, form] : limits.fixed)
     for (auto [label, candidate] : llvm::enumerate(costs.labelsOf(node)))
@@ -88,16 +99,22 @@ static func::FuncOp decidingFunction(ModuleOp module) {
   return step != functions.end() ? *step : functions.empty() ? func::FuncOp() : functions.front();
 }
 
-/// Names that say what a mesh axis is for: along `data` most of what is divided is divided by rows of data, as inputs
-/// are, and along `tensor` by other axes.
-static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSolution &solution, ModuleOp module) {
+/// The names that the user gave, and else some that say what a mesh axis is for: along `data` most of what is divided is
+/// divided by rows of data, as inputs are, and along `tensor` by other axes.
+static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSolution &solution,
+                                       const PinnedMesh &pinned, ModuleOp module) {
   SmallVector<StringRef> names;
   auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
   SmallVector<StringRef> taken = declared ? tessera::names(declared) : SmallVector<StringRef>();
   SmallVector<AxisId> rows;
   for (const ShardingNode &node : graph.getNodes())
     if (node.kind == ShardingNode::Kind::Input && !node.axes.empty()) rows.push_back(node.axes.front().id);
+  llvm::append_range(taken, pinned.names);
   for (unsigned i = 0; i < solution.mesh.size(); ++i) {
+    if (!pinned.names[i].empty()) {
+      names.push_back(pinned.names[i]);
+      continue;
+    }
     int ofRows = 0, ofOthers = 0;
     for (const auto &[node, form] : llvm::zip(graph.getNodes(), solution.forms))
       if (AxisId axis = form.along[i]; node.kind == ShardingNode::Kind::Ops && axis != wholeForm && axis != pendingForm)
@@ -110,53 +127,78 @@ static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSol
   return names;
 }
 
+namespace {
+/// The mesh, and the naming of its axes, on which a function takes the least time.
+struct BestMesh {
+  std::optional<MeshSolution> solution; ///< none: there is none within the limits
+  PinnedMesh pins;
+  double bound = INFINITY; ///< of all meshes
+};
+} // namespace
+
+static BestMesh searchMeshes(const ShardingGraph &graph, int64_t count, const SearchDevices &devices, double bytes,
+                             const Pins &pins) {
+  BestMesh best;
+  SearchLimits limits;
+  limits.bytes = bytes;
+  std::string problem; // of namings that do not suit
+  for (ArrayRef<int64_t> mesh : distinctMeshes(count, devices, pins)) {
+    for (PinnedMesh &naming : pins.namingsOf(mesh, problem)) {
+      limits.seconds = best.solution ? best.solution->cost.seconds : INFINITY;
+      limits.pins = pins.areGiven() ? &naming : nullptr;
+      MeshSolution found = solveMesh(graph, mesh, devices, limits);
+      LLVM_DEBUG({
+        llvm::dbgs() << "mesh";
+        for (auto [ranks, name] : llvm::zip(mesh, naming.names)) llvm::dbgs() << ' ' << name << ' ' << ranks;
+        llvm::dbgs() << ": " << found.cost.seconds << " s, bound " << found.bound << ", " << found.cost.bytes
+                     << " bytes, nodes " << found.effort.nodes << ", passes " << found.effort.passes << '\n';
+      });
+      best.bound = std::min(best.bound, found.bound);
+      if (found.isFound()) best.solution = std::move(found), best.pins = std::move(naming);
+    }
+  }
+  return best;
+}
+
+/// The forms of the states of a function that are divided as in others.
+static DenseMap<unsigned, Form> formsOfStates(const ShardingGraph &graph, const llvm::StringMap<Sharding> &ofStates,
+                                              ArrayRef<StringRef> meshNames) {
+  DenseMap<unsigned, Form> forms;
+  for (auto [i, node] : llvm::enumerate(graph.getNodes()))
+    for (Operation *op : node.ops)
+      if (auto state = dyn_cast<StateOp>(op)) {
+        Sharding ofState = ofStates.lookup(state.getPath());
+        Form &form = forms[i];
+        for (auto [along, name] : llvm::enumerate(meshNames))
+          form.along[along] = graph.axisNumber(ofState.axisAlong(name));
+      }
+  return forms;
+}
+
 std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t count, const SearchDevices &devices,
-                                                    double bytes) {
+                                                    double bytes, bool isPinned) {
   func::FuncOp deciding = decidingFunction(module);
   if (!deciding) return std::nullopt;
   ShardingGraph graph(deciding);
-  std::optional<MeshSolution> best;
-  double bound = INFINITY;
-  SearchLimits limits;
-  limits.bytes = bytes;
-  for (ArrayRef<int64_t> mesh : distinctMeshes(count, devices)) {
-    limits.seconds = best ? best->cost.seconds : INFINITY;
-    MeshSolution found = solveMesh(graph, mesh, devices, limits);
-    LLVM_DEBUG({
-      llvm::dbgs() << "mesh";
-      for (int64_t ranks : mesh) llvm::dbgs() << ' ' << ranks;
-      llvm::dbgs() << ": " << found.cost.seconds << " s, bound " << found.bound << ", " << found.cost.bytes
-                   << " bytes, nodes " << found.effort.nodes << ", passes " << found.effort.passes << '\n';
-    });
-    bound = std::min(bound, found.bound);
-    if (found.isFound()) best = std::move(found);
-  }
-  if (!best) return std::nullopt;
+  Pins pins(module, isPinned ? ShardSettings::of(module) : ShardSettings());
+  BestMesh best = searchMeshes(graph, count, devices, bytes, pins);
+  if (!best.solution) return std::nullopt;
   ModuleSharding result;
-  SmallVector<StringRef> meshNames = nameMesh(graph, *best, module);
-  for (auto [name, ranks] : llvm::zip(meshNames, best->mesh))
+  SmallVector<StringRef> meshNames = nameMesh(graph, *best.solution, best.pins, module);
+  for (auto [name, ranks] : llvm::zip(meshNames, best.solution->mesh))
     result.mesh.push_back(tessera::axis(module.getContext(), name, ranks));
-  FoundSharding ofStep(graph, best->forms, meshNames);
-  result.ofStates = ofStep.getStates();
+  FoundSharding ofStep(graph, best.solution->forms, meshNames);
+  result.ofStates = best.pins.ofStates; // those that the step lacks are as the user says
+  for (const auto &[path, sharding] : ofStep.getStates()) result.ofStates[path] = sharding;
   result.tables.emplace_back(deciding, ofStep.getTable());
-  result.step = *best, result.bound = std::min(bound, best->cost.seconds);
-  llvm::StringMap<Form> formOfState;
-  for (auto [node, form] : llvm::zip(graph.getNodes(), best->forms))
-    for (Operation *op : node.ops)
-      if (auto state = dyn_cast<StateOp>(op)) formOfState[state.getPath()] = form;
+  result.step = *best.solution, result.bound = std::min(best.bound, best.solution->cost.seconds);
   for (func::FuncOp function : entryFunctions(module)) {
     if (function == deciding) continue;
     ShardingGraph other(function);
-    SearchLimits fixed;
-    for (auto [i, node] : llvm::enumerate(other.getNodes()))
-      for (Operation *op : node.ops)
-        if (auto state = dyn_cast<StateOp>(op)) {
-          Form form;
-          for (auto [along, axis] : llvm::enumerate(formOfState.lookup(state.getPath()).along))
-            form.along[along] = axis == wholeForm ? wholeForm : other.axisNumber(graph.axisName(axis));
-          fixed.fixed[i] = form;
-        }
-    MeshSolution found = solveMesh(other, best->mesh, devices, fixed);
+    SearchLimits limits;
+    limits.fixed = formsOfStates(other, result.ofStates, meshNames);
+    limits.pins = pins.areGiven() ? &best.pins : nullptr;
+    MeshSolution found = solveMesh(other, best.solution->mesh, devices, limits);
     if (!found.isFound()) return std::nullopt;
     result.tables.emplace_back(function, FoundSharding(other, found.forms, meshNames).getTable());
   }

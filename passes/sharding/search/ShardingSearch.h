@@ -9,6 +9,7 @@
 #define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGSEARCH_H
 
 #include "passes/sharding/search/FoundSharding.h"
+#include "passes/sharding/search/Pins.h"
 #include "passes/sharding/search/ShardingCosts.h"
 #include "passes/sharding/search/Solver.h"
 
@@ -19,6 +20,8 @@ using Mesh = llvm::SmallVector<int64_t, mostMeshAxes>;
 
 /// All meshes of so many devices with at most `mostAxes` axes, each larger than 1. That of a single device has none.
 std::vector<Mesh> meshesOf(int64_t devices, unsigned mostAxes);
+/// Those of them that the user's words leave: the mesh that is given, or meshes with enough axes for their names.
+std::vector<Mesh> meshesOf(int64_t devices, const Pins &pins);
 
 /// What was found for a mesh.
 struct MeshSolution {
@@ -36,6 +39,7 @@ struct SearchLimits {
   double seconds = std::numeric_limits<double>::infinity(); ///< less than these
   double bytes = std::numeric_limits<double>::infinity();   ///< of what is alive at once on a rank: at most these
   llvm::DenseMap<unsigned, Form> fixed;                     ///< nodes whose form is known
+  const PinnedMesh *pins = nullptr;                         ///< what the user says of the others; null: nothing
 };
 
 /// The forms of least time on a mesh.
@@ -44,7 +48,7 @@ MeshSolution solveMesh(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh,
 
 /// A sharding of all entry functions of a module.
 struct ModuleSharding {
-  llvm::SmallVector<AxisAttr> mesh; ///< named by what is divided along them
+  llvm::SmallVector<AxisAttr> mesh; ///< named by the user, or by what is divided along them
   llvm::StringMap<Sharding> ofStates;
   std::vector<std::pair<mlir::func::FuncOp, ShardingTable>> tables;
   MeshSolution step; ///< what was found for the function that decides, `step` if there is one
@@ -53,9 +57,9 @@ struct ModuleSharding {
 
 /// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank.
 /// The other functions follow: their states are divided as those of the step are, and all else as takes the least time
-/// for them. Nothing if there is none.
+/// for them. What the user says (Pins.h) is kept, unless `isPinned` is false. Nothing if there is none.
 std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices,
-                                           double bytes);
+                                           double bytes, bool isPinned = true);
 
 } // namespace tessera
 
