@@ -102,7 +102,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     if (!found)
       return refuse("no sharding among " + std::to_string(devices) +
                     " devices was found that suits all entry functions: say the mesh with --mesh");
-    ShardSettings said = ShardSettings::of(module);
+    ShardSettings said = wordsOf(module);
     std::optional<ModuleSharding> unpinned;
     if (pricesPins && said.hasPins()) unpinned = findSharding(module, devices, on, limit, /*isPinned=*/false);
     Builder builder(&getContext());

@@ -143,23 +143,33 @@ std::string tessera::problemOfPins(ModuleOp module, int64_t devices) {
   return problem;
 }
 
+ShardSettings tessera::wordsOf(ModuleOp module) {
+  ShardSettings words = ShardSettings::of(module);
+  for (StateOp state : stateTable(module)) {
+    Sharding own = Sharding::of(state);
+    for (const Sharding::Part &part : own.getParts())
+      words.states.push_back({state.getPath().str(), part.axis.str(), part.mesh.str()});
+  }
+  return words;
+}
+
 static bool follows(Operation *op, StringRef axis, StringRef along) {
   return !isa<RepeatOp>(op) && Sharding::of(op).meshAxis(axis) == along;
 }
 
 std::string tessera::problemOfUnfollowed(ModuleOp module, const ShardSettings &said) {
   ProgramMesh mesh = ProgramMesh::of(module);
-  llvm::StringMap<StateOp> states = statesByPath(module);
   for (const StateRule &rule : said.states) {
     if (mesh.size(rule.along) == 1) continue;
     for (StateOp state : stateTable(module)) {
       bool isMeant =
           matchesPath(rule.path, std::string_view(state.getPath())) && state.getTensorType().hasAxis(rule.axis);
-      if (isMeant && !follows(state, rule.axis, rule.along))
-        return llvm::formatv(
-            "`{0}` is to be divided along `{1}`, which --devices cannot: it divides no axis of a repeat, "
-            "and what the optimizer keeps for a parameter alike",
-            state.getPath(), rule.axis);
+      if (!isMeant || follows(state, rule.axis, rule.along)) continue;
+      int64_t size = state.getTensorType().getSize(rule.axis), ranks = mesh.size(rule.along);
+      return llvm::formatv("`{0}` is to be divided along `{1}`, ", state.getPath(), rule.axis).str() +
+             (size < ranks ? llvm::formatv("which has {0} elements for {1} ranks", size, ranks).str()
+                           : "which --devices cannot: it divides no axis of a repeat, and what the optimizer keeps for "
+                             "a parameter alike");
     }
   }
   for (const AxisRule &rule : said.axes) {

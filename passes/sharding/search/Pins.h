@@ -69,6 +69,9 @@ private:
 /// other; empty if nothing is.
 std::string problemOfPins(mlir::ModuleOp module, int64_t devices);
 
+/// What a module records, with the shardings that its states have themselves as words about states.
+ShardSettings wordsOf(mlir::ModuleOp module);
+
 /// What the user said and no op or state of a module follows, once its sharding was found; empty if there is nothing.
 std::string problemOfUnfollowed(mlir::ModuleOp module, const ShardSettings &said);
 
