@@ -7,8 +7,8 @@
 //   tsr.shard_states = [{path = "wte", axis = "vocab", along = "tensor"}]   the same for states, by patterns of paths
 //   tsr.zero = 1                                   what more the ranks divide that the batch is divided among
 //   tsr.leaves = 8                                 what the batch is cut into, on one rank too
-//   tsr.devices = 8                                the ranks among which the compiler finds out what to divide, as far as
-//                                                  the attributes above do not say it
+//   tsr.devices = 8                                the ranks among which the compiler finds out what to divide, as far
+//                                                  as the attributes above do not say it
 //   tsr.reductions = "library"                     what adds the values of several ranks
 //
 // The phase `shard` reads them.

@@ -1,9 +1,9 @@
 //===- RandomShardingTest.cpp - random programs on random meshes ----------===//
 //
 // Each program gets a mesh of up to 8 ranks, some of its axes are laid along the mesh's, and some of its states have
-// shardings of their own; or all of this is found for devices of random speeds, or what is not said of it. In wide form, and on ranks that run in
-// lockstep, it must compute what it computed before, in f64 within 1e-9, draws included. CPU code in f32 on all ranks
-// is judged like that of whole programs.
+// shardings of their own; or all of this is found for devices of random speeds, or what is not said of it. In wide
+// form, and on ranks that run in lockstep, it must compute what it computed before, in f64 within 1e-9, draws included.
+// CPU code in f32 on all ranks is judged like that of whole programs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- PinnedForms.cpp - the labels that the user's words leave -----------===//
 
 #include "ir/program/Program.h"
-#include "passes/sharding/search/Pins.h"
+#include "passes/sharding/search/ShardingPins.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -28,7 +28,7 @@ std::vector<Mesh> tessera::meshesOf(int64_t devices, unsigned mostAxes) {
   return meshes;
 }
 
-std::vector<Mesh> tessera::meshesOf(int64_t devices, const Pins &pins) {
+std::vector<Mesh> tessera::meshesOf(int64_t devices, const ShardingPins &pins) {
   if (pins.haveMesh()) return {pins.getMesh()};
   unsigned least = pins.getNamed().size();
   std::vector<Mesh> meshes = meshesOf(devices, std::max(least, mostSearchedAxes));
@@ -37,7 +37,7 @@ std::vector<Mesh> tessera::meshesOf(int64_t devices, const Pins &pins) {
 }
 
 /// Of meshes whose axes are the same in another order, the first. A mesh that the user gives is the only one.
-static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devices, const Pins &pins) {
+static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devices, const ShardingPins &pins) {
   std::vector<Mesh> meshes;
   std::vector<RankLinks> links;
   for (Mesh &mesh : meshesOf(count, pins)) {
@@ -99,8 +99,8 @@ static func::FuncOp decidingFunction(ModuleOp module) {
   return step != functions.end() ? *step : functions.empty() ? func::FuncOp() : functions.front();
 }
 
-/// The names that the user gave, and else some that say what a mesh axis is for: along `data` most of what is divided is
-/// divided by rows of data, as inputs are, and along `tensor` by other axes.
+/// The names that the user gave, and else some that say what a mesh axis is for: along `data` most of what is divided
+/// is divided by rows of data, as inputs are, and along `tensor` by other axes.
 static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSolution &solution,
                                        const PinnedMesh &pinned, ModuleOp module) {
   SmallVector<StringRef> names;
@@ -137,7 +137,7 @@ struct BestMesh {
 } // namespace
 
 static BestMesh searchMeshes(const ShardingGraph &graph, int64_t count, const SearchDevices &devices, double bytes,
-                             const Pins &pins) {
+                             const ShardingPins &pins) {
   BestMesh best;
   SearchLimits limits;
   limits.bytes = bytes;
@@ -180,7 +180,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   func::FuncOp deciding = decidingFunction(module);
   if (!deciding) return std::nullopt;
   ShardingGraph graph(deciding);
-  Pins pins(module, isPinned ? ShardSettings::of(module) : ShardSettings());
+  ShardingPins pins(module, isPinned ? ShardSettings::of(module) : ShardSettings());
   BestMesh best = searchMeshes(graph, count, devices, bytes, pins);
   if (!best.solution) return std::nullopt;
   ModuleSharding result;

@@ -9,8 +9,8 @@
 #define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGSEARCH_H
 
 #include "passes/sharding/search/FoundSharding.h"
-#include "passes/sharding/search/Pins.h"
 #include "passes/sharding/search/ShardingCosts.h"
+#include "passes/sharding/search/ShardingPins.h"
 #include "passes/sharding/search/Solver.h"
 
 namespace tessera {
@@ -21,7 +21,7 @@ using Mesh = llvm::SmallVector<int64_t, mostMeshAxes>;
 /// All meshes of so many devices with at most `mostAxes` axes, each larger than 1. That of a single device has none.
 std::vector<Mesh> meshesOf(int64_t devices, unsigned mostAxes);
 /// Those of them that the user's words leave: the mesh that is given, or meshes with enough axes for their names.
-std::vector<Mesh> meshesOf(int64_t devices, const Pins &pins);
+std::vector<Mesh> meshesOf(int64_t devices, const ShardingPins &pins);
 
 /// What was found for a mesh.
 struct MeshSolution {
@@ -57,7 +57,7 @@ struct ModuleSharding {
 
 /// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank.
 /// The other functions follow: their states are divided as those of the step are, and all else as takes the least time
-/// for them. What the user says (Pins.h) is kept, unless `isPinned` is false. Nothing if there is none.
+/// for them. What the user says (ShardingPins.h) is kept, unless `isPinned` is false. Nothing if there is none.
 std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices,
                                            double bytes, bool isPinned = true);
 

@@ -80,6 +80,18 @@ TEST(RanksSpec, ReadsTheMachinesOfThePlan) {
   EXPECT_THROW(onMachines(R"(, "machines": {"count": 1})"), Error);
 }
 
+TEST(RanksSpec, ReadsWhatASearchFound) {
+  EXPECT_FALSE(onMachines("").search);
+  RanksSpec ranks = onMachines(R"(, "search": {"seconds": 2.0, "bound": 1.6, "bytes": 8.0})");
+  ASSERT_TRUE(ranks.search);
+  EXPECT_DOUBLE_EQ(ranks.search->gap(), 0.25);
+  EXPECT_FALSE(ranks.search->unpinned);
+  ranks = onMachines(R"(, "search": {"seconds": 2.0, "bound": 1.6, "unpinned": 1.5})");
+  EXPECT_EQ(ranks.search->unpinned, 1.5);
+  EXPECT_THROW(onMachines(R"(, "search": {"seconds": 2.0, "bound": 2.5})"), Error);
+  EXPECT_THROW(onMachines(R"(, "search": {"seconds": 2.0, "bound": 1.6, "unpinned": 2.5})"), Error);
+}
+
 TEST(RanksSpec, ReadsWhatALibraryAdds) {
   Manifest manifest = withRanks(withExchange(
       R"({"of": "g", "kind": "reduce_scatter", "type": "f32", "along": "data", "bytes": 100},

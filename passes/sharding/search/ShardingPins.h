@@ -1,6 +1,7 @@
-//===- Pins.h - what the user says of a sharding that is searched ---------===//
+//===- ShardingPins.h - what the user says of a sharding that is searched -===//
 //
-// The options that describe a sharding without a search (ir/program/ShardSettings.h) fix a part of one that is searched:
+// The options that describe a sharding without a search (ir/program/ShardSettings.h) fix a part of one that is
+// searched:
 //
 //   --mesh data=2,tensor=4   the mesh
 //   --shard ff=tensor        what has the axis and can be divided along it is divided so. Without a mesh, `tensor`
@@ -13,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_SHARDING_SEARCH_PINS_H
-#define TESSERA_PASSES_SHARDING_SEARCH_PINS_H
+#ifndef TESSERA_PASSES_SHARDING_SEARCH_SHARDINGPINS_H
+#define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGPINS_H
 
 #include "ir/program/ShardSettings.h"
 #include "passes/sharding/Sharding.h"
@@ -38,9 +39,9 @@ struct PinnedMesh {
   std::vector<Form> allowed(const ShardingGraph &graph, unsigned node, llvm::ArrayRef<Form> labels) const;
 };
 
-class Pins {
+class ShardingPins {
 public:
-  Pins(mlir::ModuleOp module, ShardSettings settings);
+  ShardingPins(mlir::ModuleOp module, ShardSettings settings);
 
   bool areGiven() const { return settings.hasPins() || !named.empty(); }
   bool haveMesh() const { return !settings.mesh.empty(); }
@@ -77,4 +78,4 @@ std::string problemOfUnfollowed(mlir::ModuleOp module, const ShardSettings &said
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_SHARDING_SEARCH_PINS_H
+#endif // TESSERA_PASSES_SHARDING_SEARCH_SHARDINGPINS_H

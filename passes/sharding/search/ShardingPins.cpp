@@ -1,6 +1,6 @@
-//===- Pins.cpp - what the user says of a sharding that is searched -------===//
+//===- ShardingPins.cpp - what the user says of a sharding that is searched ===//
 
-#include "passes/sharding/search/Pins.h"
+#include "passes/sharding/search/ShardingPins.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
 #include "passes/sharding/MeshRules.h"
@@ -16,7 +16,8 @@ using namespace tessera;
 /// What rows of data are laid along unless the user says otherwise.
 static constexpr StringLiteral dataAxis = "data";
 
-Pins::Pins(ModuleOp module, ShardSettings words) : module(module), settings(std::move(words)), rows(batchAxes(module)) {
+ShardingPins::ShardingPins(ModuleOp module, ShardSettings words)
+    : module(module), settings(std::move(words)), rows(batchAxes(module)) {
   auto note = [&](StringRef name) {
     if (!llvm::is_contained(named, name)) named.push_back(intern(name));
   };
@@ -34,16 +35,16 @@ Pins::Pins(ModuleOp module, ShardSettings words) : module(module), settings(std:
   findsRows = settings.zero && !areLaid && !isNamed && !rows.empty();
 }
 
-StringRef Pins::intern(StringRef text) const { return StringAttr::get(module->getContext(), text).getValue(); }
+StringRef ShardingPins::intern(StringRef text) const { return StringAttr::get(module->getContext(), text).getValue(); }
 
-SmallVector<int64_t, mostMeshAxes> Pins::getMesh() const {
+SmallVector<int64_t, mostMeshAxes> ShardingPins::getMesh() const {
   SmallVector<int64_t, mostMeshAxes> mesh;
   for (const auto &[name, size] : settings.mesh) mesh.push_back(size);
   return mesh;
 }
 
 /// All ways to give the names from one on to axes that have none.
-void Pins::arrange(ArrayRef<int64_t> mesh, Names names, unsigned next, std::vector<Names> &arranged) const {
+void ShardingPins::arrange(ArrayRef<int64_t> mesh, Names names, unsigned next, std::vector<Names> &arranged) const {
   if (next == named.size()) {
     arranged.push_back(names);
     return;
@@ -56,7 +57,7 @@ void Pins::arrange(ArrayRef<int64_t> mesh, Names names, unsigned next, std::vect
   }
 }
 
-std::vector<PinnedMesh> Pins::namingsOf(ArrayRef<int64_t> mesh, std::string &problem) const {
+std::vector<PinnedMesh> ShardingPins::namingsOf(ArrayRef<int64_t> mesh, std::string &problem) const {
   std::vector<Names> arranged;
   if (haveMesh())
     arranged.emplace_back(named.begin(), named.end());
@@ -76,8 +77,8 @@ std::vector<PinnedMesh> Pins::namingsOf(ArrayRef<int64_t> mesh, std::string &pro
 }
 
 /// `data`: what rows of data are laid along if the user does not say it.
-std::optional<PinnedMesh> Pins::pin(ArrayRef<int64_t> mesh, const Names &names, std::optional<unsigned> data,
-                                    std::string &problem) const {
+std::optional<PinnedMesh> ShardingPins::pin(ArrayRef<int64_t> mesh, const Names &names, std::optional<unsigned> data,
+                                            std::string &problem) const {
   PinnedMesh pinned;
   pinned.ranks.assign(mesh.begin(), mesh.end()), pinned.names = names, pinned.zero = settings.zero;
   if (data && names[*data].empty()) pinned.names[*data] = dataAxis;
@@ -123,7 +124,7 @@ static unsigned mostAxesOf(int64_t devices) {
 }
 
 std::string tessera::problemOfPins(ModuleOp module, int64_t devices) {
-  Pins pins(module, ShardSettings::of(module));
+  ShardingPins pins(module, ShardSettings::of(module));
   if (!pins.areGiven()) return "";
   if (pins.haveMesh()) {
     int64_t ranks = ProgramMesh::of(module).ranks();

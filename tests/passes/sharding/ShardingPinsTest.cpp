@@ -1,6 +1,6 @@
-//===- PinsTest.cpp - namings of meshes, and the labels that they leave ---===//
+//===- ShardingPinsTest.cpp - namings of meshes, and what they leave ------===//
 
-#include "passes/sharding/search/Pins.h"
+#include "passes/sharding/search/ShardingPins.h"
 #include "ir/dialect/Attributes.h"
 #include "ir/program/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,29 +12,31 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-class PinsTest : public ::testing::Test {
+class ShardingPinsTest : public ::testing::Test {
 protected:
-  PinsTest() { context.loadDialect<TsrDialect, func::FuncDialect>(); }
+  ShardingPinsTest() { context.loadDialect<TsrDialect, func::FuncDialect>(); }
 
   /// A weight with a moment, and rows of data that are multiplied with it.
-  Pins pinsWith(const ShardSettings &settings) {
+  ShardingPins pinsWith(const ShardSettings &settings) {
     constexpr StringLiteral text = R"(
       module attributes {tsr.axes = ["batch", "in", "out"], tsr.data = [{name = "d", batch = ["batch", 8]}]} {
         tsr.state @w "weight" !tsr.tensor<[in: 8, out: 8], f32>
         tsr.state @w.m "moment" !tsr.tensor<[in: 8, out: 8], f32>
         func.func @step(%x: !tsr.tensor<[batch: 8, in: 8], f32> {tsr.input = {name = "x", role = "data"}},
-            %w: !tsr.tensor<[in: 8, out: 8], f32> {tsr.state = @w}, %m: !tsr.tensor<[in: 8, out: 8], f32> {tsr.state = @w.m})
+            %w: !tsr.tensor<[in: 8, out: 8], f32> {tsr.state = @w},
+            %m: !tsr.tensor<[in: 8, out: 8], f32> {tsr.state = @w.m})
             -> (!tsr.tensor<[batch: 8, out: 8], f32> {tsr.output = {name = "y", role = "prediction"}}) {
           %v = tsr.add %w, %m : !tsr.tensor<[in: 8, out: 8], f32>
-          %y = tsr.contract %x, %v over [in] : (!tsr.tensor<[batch: 8, in: 8], f32>, !tsr.tensor<[in: 8, out: 8], f32>) -> !tsr.tensor<[batch: 8, out: 8], f32>
+          %y = tsr.contract %x, %v over [in] : (!tsr.tensor<[batch: 8, in: 8], f32>, !tsr.tensor<[in: 8, out: 8], f32>)
+              -> !tsr.tensor<[batch: 8, out: 8], f32>
           return %y : !tsr.tensor<[batch: 8, out: 8], f32>
         }
       })";
     module = parseSourceString<ModuleOp>(text, &context);
-    return Pins(*module, settings);
+    return ShardingPins(*module, settings);
   }
   /// "data|tensor|" for each naming, in order.
-  std::vector<std::string> namings(const Pins &pins, ArrayRef<int64_t> mesh) {
+  std::vector<std::string> namings(const ShardingPins &pins, ArrayRef<int64_t> mesh) {
     std::vector<std::string> texts;
     for (const PinnedMesh &naming : pins.namingsOf(mesh, problem)) texts.push_back(llvm::join(naming.names, "|"));
     return texts;
@@ -62,16 +64,16 @@ protected:
 };
 } // namespace
 
-TEST_F(PinsTest, NothingSaidIsOneNamingWithoutNames) {
-  Pins pins = pinsWith({});
+TEST_F(ShardingPinsTest, NothingSaidIsOneNamingWithoutNames) {
+  ShardingPins pins = pinsWith({});
   EXPECT_FALSE(pins.areGiven());
   EXPECT_EQ(namings(pins, {4, 2}), (std::vector<std::string>{"|"}));
 }
 
-TEST_F(PinsTest, NamesStandForEachAxisOfAMesh) {
+TEST_F(ShardingPinsTest, NamesStandForEachAxisOfAMesh) {
   ShardSettings said;
   said.axes = {{"in", "a"}, {"out", "b"}};
-  Pins pins = pinsWith(said);
+  ShardingPins pins = pinsWith(said);
   EXPECT_EQ(namings(pins, {4, 2}), (std::vector<std::string>{"a|b", "b|a"}));
   EXPECT_EQ(namings(pins, {2, 2, 2}).size(), 6u);
   EXPECT_TRUE(namings(pins, {8}).empty()); // too few axes
@@ -81,7 +83,7 @@ TEST_F(PinsTest, NamesStandForEachAxisOfAMesh) {
   EXPECT_EQ(namings(pins, {16, 2}).size(), 0u);
 }
 
-TEST_F(PinsTest, ZeroNeedsAnAxisOfData) {
+TEST_F(ShardingPinsTest, ZeroNeedsAnAxisOfData) {
   ShardSettings said;
   said.zero = ZeroLevel::Moments;
   EXPECT_EQ(namings(pinsWith(said), {4, 2}), (std::vector<std::string>{"data|", "|data"}));
@@ -93,7 +95,7 @@ TEST_F(PinsTest, ZeroNeedsAnAxisOfData) {
   EXPECT_EQ(namings(pinsWith(said), {4, 2}), (std::vector<std::string>{"a|b"}));
 }
 
-TEST_F(PinsTest, LabelsThatAgree) {
+TEST_F(ShardingPinsTest, LabelsThatAgree) {
   ShardSettings said;
   said.mesh = {{"data", 4}, {"tensor", 2}};
   said.axes = {{"batch", "data"}, {"out", "tensor"}};
