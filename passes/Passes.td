@@ -173,7 +173,8 @@ def ShardPass : Tsr_ModulePass<"tsr-shard"> {
   }];
   let options = [
     Option<"threads", "threads", "int", "1", "threads that a program for a CPU will have">,
-    Option<"pricesPins", "price-pins", "bool", "false", "also find what a step takes without the user's words">
+    Option<"explains", "explain", "bool", "false",
+           "also find what a step takes without the user's words, and with what was rejected">
   ];
 }
 

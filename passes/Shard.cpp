@@ -16,7 +16,7 @@
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/MeshRules.h"
 #include "passes/sharding/StateShardings.h"
-#include "passes/sharding/search/ShardingSearch.h"
+#include "passes/sharding/search/Alternatives.h"
 #include <cmath>
 
 namespace tessera {
@@ -104,7 +104,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
                     " devices was found that suits all entry functions: say the mesh with --mesh");
     ShardSettings said = wordsOf(module);
     std::optional<ModuleSharding> unpinned;
-    if (pricesPins && said.hasPins()) unpinned = findSharding(module, devices, on, limit, /*isPinned=*/false);
+    if (explains && said.hasPins()) unpinned = findSharding(module, devices, on, limit, /*isPinned=*/false);
     Builder builder(&getContext());
     auto amount = [&](StringRef name, double value) {
       return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
@@ -113,6 +113,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     SmallVector<NamedAttribute> amounts{amount("bound", found->bound), amount("bytes", found->step.cost.bytes),
                                         amount("seconds", seconds)};
     if (unpinned) amounts.push_back(amount("unpinned", std::min(unpinned->step.cost.seconds, seconds)));
+    if (explains) amounts.push_back(builder.getNamedAttr("decisions", describeAlternatives(module, *found, on)));
     module->setAttr(attrs::foundSharding, builder.getDictionaryAttr(amounts));
     ProgramMesh::set(module, found->mesh);
     for (StateOp state : stateTable(module))

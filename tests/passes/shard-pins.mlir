@@ -51,10 +51,10 @@
 // ELSEWHERE-SAME: %arg1: {{[^%]*}}out = "tensor"
 
 // What it costs is the difference to a search without these words.
-// RUN: sed -e 's/PINS/tsr.shard = {out = "tensor"}/' %s | tessera-opt --tsr-shard=price-pins | FileCheck %s --check-prefix=PRICE
-// PRICE: tsr.found_sharding = {bound = {{.*}}, seconds = {{.*}}, unpinned =
-// RUN: sed -e 's/, PINS//' %s | tessera-opt --tsr-shard=price-pins | FileCheck %s --check-prefix=FREE
-// FREE: tsr.found_sharding = {bound = {{.*}}, bytes = {{.*}}, seconds = {{[^,]*}}}, tsr.mesh
+// RUN: sed -e 's/PINS/tsr.shard = {out = "tensor"}/' %s | tessera-opt --tsr-shard=explain | FileCheck %s --check-prefix=PRICE
+// PRICE: tsr.found_sharding = {bound = {{.*}}decisions = [{{.*}}seconds = {{.*}}, unpinned =
+// RUN: sed -e 's/, PINS//' %s | tessera-opt --tsr-shard=explain | FileCheck %s --check-prefix=FREE
+// FREE: decisions = [{along = "tensor", chosen = "{{[a-z]+}}", rejected = [{axis = "{{[a-z]*}}", exact = true, seconds = {{[^}]*}}}{{.*}}], seconds = {{[^,]*}}}, tsr.mesh
 
 module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "optimize", tsr.devices = 4 : i64, tsr.data = [{name = "d", batch = ["batch", 8]}], PINS} {
   tsr.state @w "weight" !tsr.tensor<[in: 8, out: 12], f32>

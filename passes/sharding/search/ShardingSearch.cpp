@@ -191,6 +191,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.ofStates = best.pins.ofStates; // those that the step lacks are as the user says
   for (const auto &[path, sharding] : ofStep.getStates()) result.ofStates[path] = sharding;
   result.tables.emplace_back(deciding, ofStep.getTable());
+  result.isPinned = pins.areGiven(), result.pins = best.pins;
   result.step = *best.solution, result.bound = std::min(best.bound, best.solution->cost.seconds);
   for (func::FuncOp function : entryFunctions(module)) {
     if (function == deciding) continue;

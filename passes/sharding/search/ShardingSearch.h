@@ -51,8 +51,10 @@ struct ModuleSharding {
   llvm::SmallVector<AxisAttr> mesh; ///< named by the user, or by what is divided along them
   llvm::StringMap<Sharding> ofStates;
   std::vector<std::pair<mlir::func::FuncOp, ShardingTable>> tables;
-  MeshSolution step; ///< what was found for the function that decides, `step` if there is one
-  double bound = 0;  ///< no sharding of that function on any mesh takes fewer seconds
+  MeshSolution step;     ///< what was found for the function that decides, `step` if there is one
+  bool isPinned = false; ///< the user says something
+  PinnedMesh pins;       ///< what that is of the mesh
+  double bound = 0;      ///< no sharding of that function on any mesh takes fewer seconds
 };
 
 /// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank.
