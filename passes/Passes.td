@@ -165,12 +165,17 @@ def ShardPass : Tsr_ModulePass<"tsr-shard"> {
              %y = tsr.contract %h, %down over [ff]          {batch = "data", ff = "tensor"}
     ```
 
-    With `tsr.devices` it finds the mesh and the shardings that take the least time (`passes/sharding/search/`).
+    With `tsr.devices` it finds the mesh and the shardings that take the least time (`passes/sharding/search/`), as far
+    as the attributes above do not say them.
 
     With neither, nothing changes. Requires: all state is in the state table. Ensures: a mesh axis divides at most one
     axis of an op.
   }];
-  let options = [Option<"threads", "threads", "int", "1", "threads that a program for a CPU will have">];
+  let options = [
+    Option<"threads", "threads", "int", "1", "threads that a program for a CPU will have">,
+    Option<"explains", "explain", "bool", "false",
+           "also find what a step takes without the user's words, and with what was rejected">
+  ];
 }
 
 def PartitionPass : Tsr_ModulePass<"tsr-partition"> {

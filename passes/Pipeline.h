@@ -26,6 +26,7 @@ struct PipelineOptions {
   bool timing = false;         ///< print the time each phase took to standard error
   std::function<void(llvm::StringRef phase, mlir::ModuleOp module)> afterPhase; ///< called after each phase that runs
   int threads = 0;                    ///< that a program for a CPU will have; 0: one
+  bool explains = false;              ///< `shard` also prices what the user fixed, and what it rejected
   bool findsFrontier = false;         ///< `rematerialize` lists its plans even if nothing is asked for
   FrontierMemory *frontier = nullptr; ///< what `rematerialize` found in an earlier run; null: nothing
 };

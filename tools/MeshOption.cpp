@@ -76,7 +76,8 @@ static std::string addShards(const std::vector<std::string> &shards, ShardSettin
 /// The mesh axis that the batch is laid along unless the user says otherwise.
 static constexpr StringLiteral dataAxis = "data";
 
-/// Lays the batch along the mesh axis `data`, if no axis is. States may be divided along it all the same.
+/// Lays the batch along the mesh axis `data`, if the mesh has it and no axis is. States may be divided along it all the
+/// same.
 static void addBatch(ModuleOp module, ShardSettings &settings) {
   auto isData = [](const auto &axis) { return axis.first == dataAxis; };
   if (llvm::none_of(settings.mesh, isData)) return;
@@ -90,31 +91,33 @@ static void addBatch(ModuleOp module, ShardSettings &settings) {
 
 std::string tessera::setMesh(ModuleOp module, const MeshOptions &options) {
   if (!options.isGiven()) return "";
-  bool needsMesh = !options.shards.empty() || options.zero > 0;
-  if (options.devices > 0 && (!options.mesh.empty() || needsMesh))
-    return "--devices finds a mesh and what is divided along it: leave out --mesh, --shard and --zero, or --devices";
-  if (options.mesh.empty() && needsMesh)
-    return "--shard and --zero divide a program among ranks: say how many with --mesh, as in --mesh data=2";
   const ShardSettings recorded = ShardSettings::of(module);
+  int64_t devices = options.devices > 0 ? options.devices : recorded.devices;
+  bool needsMesh = !options.shards.empty() || options.zero > 0;
+  if (options.mesh.empty() && needsMesh && devices < 2)
+    return "--shard and --zero divide a program among ranks: say how many with --mesh, as in --mesh data=2, or with "
+           "--devices";
   bool areMany = !options.mesh.empty() || !recorded.mesh.empty() || options.devices > 0 || recorded.devices > 0;
   if (options.reductions == "library" && !areMany)
     return "--reductions is about sums over ranks: say how many with --mesh, as in --mesh data=2";
   ShardSettings settings = recorded;
-  if (!options.mesh.empty()) {
+  if (!options.mesh.empty() || (devices > 0 && (!options.shards.empty() || options.zero))) {
     settings = {};
-    runtime::Mesh mesh = runtime::Mesh::parse(options.mesh);
+    runtime::Mesh mesh = options.mesh.empty() ? runtime::Mesh() : runtime::Mesh::parse(options.mesh);
     for (const runtime::MeshAxis &axis : mesh.axes()) settings.mesh.emplace_back(axis.name, axis.size);
-    settings.zero = static_cast<ZeroLevel>(options.zero);
+    if (options.zero && (devices > 0 || *options.zero > 0)) settings.zero = static_cast<ZeroLevel>(*options.zero);
     if (std::string problem = addShards(options.shards, settings); !problem.empty()) return problem;
     addBatch(module, settings);
   }
-  settings.devices = options.devices > 0 ? options.devices : recorded.devices;
+  settings.devices = devices;
   settings.leaves = options.leaves > 0 ? options.leaves : recorded.leaves;
   settings.addsInLibrary = options.reductions.empty() ? recorded.addsInLibrary : options.reductions == "library";
   if (settings.devices > 0 && settings.leaves > 0)
     return "--leaves needs a mesh that is said, as in --mesh data=8: --devices does not know of leaves";
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
-  if (reached && phaseIndex(reached.getValue()) >= phaseIndex("shard") && !(settings == recorded))
+  bool isSharded = reached && phaseIndex(reached.getValue()) >= phaseIndex("shard");
+  if (isSharded && recorded.devices > 0 && options.mesh.empty()) settings.mesh = recorded.mesh; // it was found
+  if (isSharded && !(settings == recorded))
     return "the module was taken through `shard` with other options about ranks; compile the model again, or leave out "
            "--mesh, --shard, --zero, --leaves, --reductions and --devices";
   settings.record(module);

@@ -11,13 +11,13 @@ namespace tessera {
 struct MeshOptions {
   std::string mesh;                ///< `data=2,tensor=4`; empty: one rank
   std::vector<std::string> shards; ///< `ff=tensor,head=tensor` or `PATH:axis=mesh`
-  int zero = 0;
+  std::optional<int> zero;
   int64_t leaves = 0;     ///< 0: those that the module records
   std::string reductions; ///< "ranks" or "library"; empty: as the module records
   int64_t devices = 0;    ///< for which a mesh is found; 0: the mesh is as it is said
 
   bool isGiven() const {
-    return !mesh.empty() || !shards.empty() || zero > 0 || leaves > 0 || !reductions.empty() || devices > 0;
+    return !mesh.empty() || !shards.empty() || zero || leaves > 0 || !reductions.empty() || devices > 0;
   }
 };
 

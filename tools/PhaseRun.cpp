@@ -84,6 +84,7 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
     return success();
   });
   PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}, options.codegen.threads};
+  pipeline.explains = options.plansDevices;
   pipeline.findsFrontier = true, pipeline.frontier = &run.common->frontier;
   if (!options.report.empty())
     pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { run.report.note(phase, module); };

@@ -98,8 +98,13 @@ static std::string describeSearch(const SearchSpec &search) {
   std::string gap = percent < 0.05 ? "no sharding that it knows takes less"
                                    : fmt::format("at most {:.1f} % above the least of those that it knows", percent);
   std::string limit = search.memory ? "within " + formatBytes(*search.memory) : "no limit of memory was kept";
-  return fmt::format("  {:<28} {:>12}  by the estimate of the search: {}, {}\n", "found: a step takes",
-                     formatSeconds(search.seconds), gap, limit);
+  std::string text = fmt::format("  {:<28} {:>12}  by the estimate of the search: {}, {}\n", "found: a step takes",
+                                 formatSeconds(search.seconds), gap, limit);
+  if (!search.unpinned) return text;
+  double price = *search.unpinned > 0 ? 100 * (search.seconds / *search.unpinned - 1) : 0;
+  std::string costs = price < 0.05 ? "--mesh, --shard and --zero cost nothing"
+                                   : fmt::format("--mesh, --shard and --zero cost {:.1f} %", price);
+  return text + fmt::format("  {:<28} {:>12}  {}\n", "with all of it found", formatSeconds(*search.unpinned), costs);
 }
 
 std::string PlannedRanks::describeAxes() const {
@@ -207,10 +212,11 @@ Json PlannedRanks::asJson() const {
   if (ranks.machines) machines = {{"count", ranks.machines->count}, {"devices", ranks.machines->devices}};
   Json search = nullptr;
   if (ranks.search) {
-    std::optional<int64_t> memory = ranks.search->memory;
+    auto orNull = [](const auto &value) { return value ? Json(*value) : Json(nullptr); };
     search = {{"seconds", ranks.search->seconds},
               {"bound", ranks.search->bound},
-              {"memory", memory ? Json(*memory) : Json(nullptr)}};
+              {"memory", orNull(ranks.search->memory)},
+              {"unpinned", orNull(ranks.search->unpinned)}};
   }
   return {{"count", ranks.count()},
           {"machines", std::move(machines)},

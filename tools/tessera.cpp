@@ -58,8 +58,10 @@ static void addMemoryOptions(CLI::App *command, MemoryOptions &options) {
 
 static void addMeshOptions(CLI::App *command, MeshOptions &options) {
   command
-      ->add_option("--devices", options.devices,
-                   "divide the program among so many ranks, along the mesh and the axes that take the least time")
+      ->add_option(
+          "--devices", options.devices,
+          "divide the program among so many ranks, in the way that takes the least time as far as --mesh, --shard and "
+          "--zero do not say it")
       ->check(CLI::Range(1, 65536));
   command
       ->add_option("--mesh", options.mesh,

@@ -31,10 +31,10 @@ inline constexpr llvm::StringLiteral audit = "tsr.audit";       ///< unit: `prec
 inline constexpr llvm::StringLiteral mesh = "tsr.mesh";   ///< the mesh of ranks: array of axes; absent: one rank
 inline constexpr llvm::StringLiteral shard = "tsr.shard"; ///< which mesh axis an axis is laid along: dictionary
 inline constexpr llvm::StringLiteral shardStates = "tsr.shard_states"; ///< the same for states: array of dictionaries
-inline constexpr llvm::StringLiteral zero = "tsr.zero";                ///< the level of ZeRO: 1, 2 or 3
+inline constexpr llvm::StringLiteral zero = "tsr.zero";                ///< the level of ZeRO: 0 to 3
 /// The number of leaves that the batch of `step` is cut into, whose gradients add in a binary tree; absent: none.
 inline constexpr llvm::StringLiteral leaves = "tsr.leaves";
-/// Ranks for which a mesh is to be found; absent: it is as `tsr.mesh` says.
+/// Ranks for which a sharding is to be found, as far as the others do not say it; absent: they say all.
 inline constexpr llvm::StringLiteral devices = "tsr.devices";
 /// What the search for a sharding predicts: dictionary {seconds, bound, bytes, memory}, of a step, of one with any
 /// sharding that is within the limits, of what is alive at once on a rank, and its limit; without `memory` no limit was

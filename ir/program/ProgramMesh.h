@@ -13,6 +13,9 @@ namespace tessera {
 
 class ProgramMesh {
 public:
+  /// Without axes: of one rank.
+  ProgramMesh() = default;
+  explicit ProgramMesh(llvm::ArrayRef<AxisAttr> axes) : axes(axes) {}
   /// Without axes if the program is for one rank.
   static ProgramMesh of(mlir::ModuleOp module);
   /// Records the mesh in the module.

@@ -51,7 +51,7 @@ void ShardSettings::record(ModuleOp module) const {
     ofStates.push_back(
         b.getDictionaryAttr({text(pathKey, rule.path), text(axisKey, rule.axis), text(alongKey, rule.along)}));
   set(attrs::shardStates, ofStates.empty() ? Attribute() : b.getArrayAttr(ofStates));
-  set(attrs::zero, zero == ZeroLevel::None ? Attribute() : b.getI64IntegerAttr(static_cast<int64_t>(zero)));
+  set(attrs::zero, zero ? b.getI64IntegerAttr(static_cast<int64_t>(*zero)) : Attribute());
   set(attrs::leaves, leaves == 0 ? Attribute() : b.getI64IntegerAttr(leaves));
   set(attrs::devices, devices == 0 ? Attribute() : b.getI64IntegerAttr(devices));
   set(attrs::reductions, addsInLibrary ? b.getStringAttr(libraryReductions) : Attribute());

@@ -7,7 +7,8 @@
 //   tsr.shard_states = [{path = "wte", axis = "vocab", along = "tensor"}]   the same for states, by patterns of paths
 //   tsr.zero = 1                                   what more the ranks divide that the batch is divided among
 //   tsr.leaves = 8                                 what the batch is cut into, on one rank too
-//   tsr.devices = 8                                the ranks among which the compiler finds out what to divide
+//   tsr.devices = 8                                the ranks among which the compiler finds out what to divide, as far
+//                                                  as the attributes above do not say it
 //   tsr.reductions = "library"                     what adds the values of several ranks
 //
 // The phase `shard` reads them.
@@ -18,6 +19,7 @@
 #define TESSERA_IR_PROGRAM_SHARDSETTINGS_H
 
 #include "ir/program/ProgramMesh.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,12 +49,15 @@ struct ShardSettings {
   std::vector<std::pair<std::string, int64_t>> mesh; ///< outermost axis first; empty: one rank
   std::vector<AxisRule> axes;                        ///< in the order of their names
   std::vector<StateRule> states;
-  ZeroLevel zero = ZeroLevel::None;
-  int64_t leaves = 0;         ///< a power of two; 0: none
-  bool addsInLibrary = false; ///< sums over ranks, on GPUs
-  int64_t devices = 0;        ///< ranks for which a mesh is searched; 0: the mesh is as it is said
+  std::optional<ZeroLevel> zero; ///< nothing said: none, or where a mesh is searched, whatever takes the least time
+  int64_t leaves = 0;            ///< a power of two; 0: none
+  bool addsInLibrary = false;    ///< sums over ranks, on GPUs
+  int64_t devices = 0;           ///< ranks for which a mesh is searched; 0: the mesh is as it is said
 
   bool operator==(const ShardSettings &) const = default;
+  ZeroLevel zeroLevel() const { return zero.value_or(ZeroLevel::None); }
+  /// Whether the user says something of the mesh, or of what is divided along its axes.
+  bool hasPins() const { return !mesh.empty() || !axes.empty() || !states.empty() || zero; }
 
   /// What `tsr.reductions` says where `addsInLibrary`.
   static constexpr llvm::StringLiteral libraryReductions = "library";

@@ -68,7 +68,7 @@ static bool isTag(Attribute attribute) {
 
 static bool isZeroLevel(Attribute attribute) {
   auto level = dyn_cast<IntegerAttr>(attribute);
-  return level && level.getInt() >= 1 && level.getInt() <= 3;
+  return level && level.getInt() >= 0 && level.getInt() <= 3;
 }
 
 static bool isLibrary(Attribute attribute) {
@@ -97,7 +97,7 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::machines, Machines::isRecorded, "a dictionary of `count` and `devices`, from 1 to 2^20"},
     {attrs::shard, isDictionaryOfNames, "a dictionary of names"},
     {attrs::shardStates, isListOfDictionariesOfNames, "a list of dictionaries of names"},
-    {attrs::zero, isZeroLevel, "1, 2 or 3"},
+    {attrs::zero, isZeroLevel, "0, 1, 2 or 3"},
     {attrs::leaves, is<IntegerAttr>, "an integer"},
     {attrs::reductions, isLibrary, "\"library\""},
     {attrs::arena, isSize, "a size of at most 2^56 bytes"},

@@ -20,9 +20,9 @@ SmallVector<StringRef> tessera::batchAxes(ModuleOp module) {
   return axes;
 }
 
-StateShardings::StateShardings(ModuleOp module, const ProgramMesh &mesh, const Assignment &rules)
-    : mesh(mesh), rules(rules), settings(ShardSettings::of(module)), table(stateTable(module)),
-      byPath(statesByPath(module)), isMatched(settings.states.size()), isUsed(settings.states.size()) {
+StateShardings::StateShardings(ModuleOp module, const ProgramMesh &mesh, const Assignment &rules, ShardSettings words)
+    : mesh(mesh), rules(rules), settings(std::move(words)), table(stateTable(module)), byPath(statesByPath(module)),
+      isMatched(settings.states.size()), isUsed(settings.states.size()) {
   module.walk([&](RepeatOp repeat) { repeated.insert(repeat.getAxis().getName()); });
   for (StringRef batch : batchAxes(module))
     for (const AxisRule &rule : settings.axes)
@@ -108,7 +108,7 @@ bool StateShardings::addRules(StateOp state, Sharding &sharding, std::string &pr
 /// 4.
 void StateShardings::addZero(StateOp state, Sharding &sharding) const {
   ZeroLevel from = state.isParameter() ? ZeroLevel::Weights : ZeroLevel::Moments;
-  if (settings.zero < from || !(state.isParameter() || state.getKind() == "moment")) return;
+  if (settings.zeroLevel() < from || !(state.isParameter() || state.getKind() == "moment")) return;
   for (StringRef along : dataAxes) {
     int64_t ranks = mesh.size(along);
     auto worth = [&](AxisAttr axis) { return std::pair(axis.getSize() % ranks == 0, axis.getSize()); };
@@ -121,13 +121,15 @@ void StateShardings::addZero(StateOp state, Sharding &sharding) const {
   }
 }
 
+std::string StateShardings::problemOfZero() const {
+  if (settings.zeroLevel() == ZeroLevel::None || !dataAxes.empty()) return "";
+  return "ZeRO divides state among ranks that the batch is divided among, but no mesh axis has the batch laid along "
+         "it" +
+         std::string(mesh.has("data") ? "" : ": add an axis `data` to --mesh");
+}
+
 std::optional<llvm::StringMap<Sharding>> StateShardings::find(std::string &problem) {
-  if (settings.zero != ZeroLevel::None && dataAxes.empty()) {
-    problem =
-        "ZeRO divides state among ranks that the batch is divided among, but no mesh axis has the batch laid along it" +
-        std::string(mesh.has("data") ? "" : ": add an axis `data` to --mesh");
-    return std::nullopt;
-  }
+  if (problem = problemOfZero(); !problem.empty()) return std::nullopt;
   llvm::StringMap<Sharding> found;
   for (StateOp state : table) {
     Sharding &sharding = found[state.getPath()];

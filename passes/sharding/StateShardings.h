@@ -22,8 +22,15 @@ namespace tessera {
 
 class StateShardings {
 public:
-  StateShardings(mlir::ModuleOp module, const ProgramMesh &mesh, const Assignment &rules);
+  StateShardings(mlir::ModuleOp module, const ProgramMesh &mesh, const Assignment &rules)
+      : StateShardings(module, mesh, rules, ShardSettings::of(module)) {}
+  /// With other settings than the module records.
+  StateShardings(mlir::ModuleOp module, const ProgramMesh &mesh, const Assignment &rules, ShardSettings settings);
 
+  /// The mesh axes that rows of data are laid along.
+  llvm::ArrayRef<llvm::StringRef> getDataAxes() const { return dataAxes; }
+  /// What is wrong if ZeRO is asked for, and there are none; else empty.
+  std::string problemOfZero() const;
   /// By path. None, with what is wrong in `problem`, if the user's words contradict the program or each other.
   std::optional<llvm::StringMap<Sharding>> find(std::string &problem);
 
@@ -41,10 +48,10 @@ private:
   ShardSettings settings;
   llvm::SmallVector<StateOp> table;
   llvm::StringMap<StateOp> byPath;
-  llvm::StringSet<> repeated;                  ///< axes of repeats
-  llvm::SmallVector<llvm::StringRef> dataAxes; ///< mesh axes that the batch is laid along
-  std::vector<bool> isMatched;                 ///< of `settings.states`: some state has such a path
-  std::vector<bool> isUsed;                    ///< and the axis
+  llvm::StringSet<> repeated; ///< axes of repeats
+  llvm::SmallVector<llvm::StringRef> dataAxes;
+  std::vector<bool> isMatched; ///< of `settings.states`: some state has such a path
+  std::vector<bool> isUsed;    ///< and the axis
 };
 
 /// The axes that rows of data are stacked along.

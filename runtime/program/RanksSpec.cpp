@@ -75,10 +75,16 @@ static SearchSpec readSearch(const Json &json, const std::string &where) {
   SearchSpec search{member(json, "seconds", where).get<double>(), member(json, "bound", where).get<double>()};
   if (!(search.bound >= 0) || !(search.seconds >= search.bound))
     fail("{}: a step of {} seconds, and none of fewer than {}", where, search.seconds, search.bound);
-  if (!json.contains("memory")) return search;
-  auto memory = json["memory"].get<double>();
-  if (!(memory >= 0 && memory <= 0x1p62)) fail("{}: a search within {} bytes", where, memory);
-  search.memory = std::llround(memory);
+  if (json.contains("memory")) {
+    auto memory = json["memory"].get<double>();
+    if (!(memory >= 0 && memory <= 0x1p62)) fail("{}: a search within {} bytes", where, memory);
+    search.memory = std::llround(memory);
+  }
+  if (json.contains("unpinned")) {
+    search.unpinned = json["unpinned"].get<double>();
+    if (!(*search.unpinned >= 0) || !(search.seconds >= *search.unpinned))
+      fail("{}: a step of {} seconds, and of {} with nothing fixed", where, search.seconds, *search.unpinned);
+  }
   return search;
 }
 

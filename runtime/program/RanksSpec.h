@@ -61,6 +61,8 @@ struct SearchSpec {
   double seconds = 0;
   double bound = 0;                             ///< no other sharding that it knows takes fewer seconds
   std::optional<int64_t> memory = std::nullopt; ///< bytes of a rank that it kept to; none: no limit, or it kept to none
+  /// Of a step without what the user fixed of the sharding; none: nothing was fixed, or it was not searched for.
+  std::optional<double> unpinned = std::nullopt;
 
   /// By how much a step may take longer than with the best sharding, of the estimate.
   double gap() const { return bound > 0 ? seconds / bound - 1 : 0; }

@@ -1,9 +1,9 @@
 //===- RandomShardingTest.cpp - random programs on random meshes ----------===//
 //
 // Each program gets a mesh of up to 8 ranks, some of its axes are laid along the mesh's, and some of its states have
-// shardings of their own; or all of this is found for devices of random speeds. In wide form, and on ranks that run in
-// lockstep, it must compute what it computed before, in f64 within 1e-9, draws included. CPU code in f32 on all ranks
-// is judged like that of whole programs.
+// shardings of their own; or all of this is found for devices of random speeds, or what is not said of it. In wide
+// form, and on ranks that run in lockstep, it must compute what it computed before, in f64 within 1e-9, draws included.
+// CPU code in f32 on all ranks is judged like that of whole programs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,9 +33,13 @@ using namespace tessera::test;
 static constexpr double tolerance = 1e-9;
 
 namespace {
+/// Who decides what is divided.
+enum class Decision { Said, Found, Both };
+
 class ShardingCheck {
 public:
-  ShardingCheck(unsigned seed, bool isF64, bool isSearched = false) : isSearched(isSearched), choices(seed ^ 0x5a4d) {
+  ShardingCheck(unsigned seed, bool isF64, Decision decision = Decision::Said)
+      : decision(decision), choices(seed ^ 0x5a4d) {
     Type element = isF64 ? Type(Float64Type::get(&context)) : Type(Float32Type::get(&context));
     program = makeRandomProgram(context, seed, element, options().extra);
     if (!isF64) setCompute(*program, options().compute);
@@ -48,17 +52,20 @@ public:
   bool isPadded = false;      ///< an axis that is divided has a size that its parts do not divide
   bool hasBlocks = false;     ///< an input that is divided in several blocks
   bool carriesParts = false;  ///< a repeat that accumulates what is summed over ranks after it
+  bool isRefused = false;     ///< what was said contradicts the program
 
 private:
   LogicalResult prepare();
   void choose();
   void chooseDevices();
+  void chooseBoth();
+  void chooseSpeeds();
   void count();
   void setReductions();
   std::string compare(const Trace &expected, const Trace &got);
 
   MLIRContext context;
-  bool isSearched;
+  Decision decision;
   Choices choices;
   LocalizePassOptions exchanges;
   OwningOpRef<ModuleOp> program, wide;
@@ -85,7 +92,8 @@ void ShardingCheck::choose() {
   if (tensor > 1) axes.push_back(axis(&context, "tensor", tensor));
   Builder b(&context);
   llvm::StringMap<int64_t> sizes = largestSizes(*program);
-  llvm::StringSet<> used;
+  llvm::StringSet<> used, repeated;
+  program->walk([&](RepeatOp repeat) { repeated.insert(repeat.getAxis().getName()); });
   SmallVector<NamedAttribute> rules;
   for (StringRef name : names((*program)->getAttrOfType<ArrayAttr>(attrs::axes))) {
     if (name == "micro" || !choices.oneIn(name == "batch" ? 2 : 4)) continue;
@@ -99,6 +107,8 @@ void ShardingCheck::choose() {
     ArrayRef<AxisAttr> own = state.getTensorType().getAxes();
     if (own.empty() || !choices.oneIn(3)) continue;
     AxisAttr divided = own[choices.integer(0, own.size() - 1)];
+    bool isPossible = state.isParameter() && divided.getSize() >= data && !repeated.contains(divided.getName());
+    if (decision == Decision::Both && !isPossible) continue; // what the search refuses
     state->setAttr(attrs::sharding, b.getDictionaryAttr(b.getNamedAttr(divided.getName(), b.getStringAttr("data"))));
     used.insert("data");
   }
@@ -110,7 +120,7 @@ void ShardingCheck::choose() {
 
 /// Devices whose links cost next to nothing beside their computing and their memory, now the one and now the other, so
 /// that what is found divides these small programs in many ways; a device may hold a part of a program only.
-void ShardingCheck::chooseDevices() {
+void ShardingCheck::chooseSpeeds() {
   auto amount = [&](int from, int to) { return std::pow(10, choices.integer(from, to)); };
   Target target = Target::ofKind(Target::Kind::Cpu);
   DeviceFigures &figures = target.figures;
@@ -119,10 +129,40 @@ void ShardingCheck::chooseDevices() {
   if (choices.oneIn(2)) figures.memoryBytes = static_cast<int64_t>(amount(2, 5));
   figures.linkLatencies["memory"] = 1e-6 * amount(-3, 3);
   target.record(*program);
+  if (choices.oneIn(2)) exchanges.leastDivided = 1;
+}
+
+void ShardingCheck::chooseDevices() {
+  chooseSpeeds();
   static constexpr int64_t counts[] = {2, 3, 4, 4, 5, 6, 8};
   Builder b(&context);
   (*program)->setAttr(attrs::devices, b.getI64IntegerAttr(counts[choices.integer(0, std::size(counts) - 1)]));
-  if (choices.oneIn(2)) exchanges.leastDivided = 1;
+}
+
+/// What `choose` says, sometimes without the mesh and with ZeRO; all else is found. What contradicts the program is
+/// refused, and left out then.
+void ShardingCheck::chooseBoth() {
+  choose();
+  chooseSpeeds();
+  Builder b(&context);
+  ModuleOp module = *program;
+  ProgramMesh mesh = ProgramMesh::of(module);
+  if (mesh.ranks() == 1) return;
+  module->setAttr(attrs::devices, b.getI64IntegerAttr(mesh.ranks()));
+  bool hasUnused = llvm::any_of(mesh.getAxes(), [](AxisAttr axis) { return axis.getSize() == 1; });
+  if (!hasUnused && choices.oneIn(2)) module->removeAttr(attrs::mesh);
+  auto source = b.getDictionaryAttr(b.getNamedAttr("batch", b.getArrayAttr({b.getStringAttr("batch")})));
+  module->setAttr(attrs::data, b.getArrayAttr({source}));
+  bool isBatchLaid = module->getAttrOfType<DictionaryAttr>(attrs::shard).contains("batch");
+  if (choices.oneIn(2)) module->setAttr(attrs::zero, b.getI64IntegerAttr(choices.integer(0, isBatchLaid ? 3 : 0)));
+  ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> tried = cast<ModuleOp>(module->clone());
+  PassManager pm(&context);
+  pm.addPass(createShardPass());
+  isRefused = failed(pm.run(*tried)) && (*tried)->hasAttr(attrs::problem);
+  if (!isRefused) return;
+  module->removeAttr(attrs::shard), module->removeAttr(attrs::zero);
+  for (StateOp state : stateTable(module)) state->removeAttr(attrs::sharding);
 }
 
 /// Whether an input is divided in several blocks.
@@ -167,7 +207,17 @@ LogicalResult ShardingCheck::prepare() {
   PipelineOptions phase;
   phase.compileTo = "optimize";
   if (failed(runPipeline(*program, phase))) return failure();
-  isSearched ? chooseDevices() : choose();
+  switch (decision) {
+  case Decision::Said:
+    choose();
+    break;
+  case Decision::Found:
+    chooseDevices();
+    break;
+  case Decision::Both:
+    chooseBoth();
+    break;
+  }
   wide = cast<ModuleOp>(program->getOperation()->clone());
   return success();
 }
@@ -276,7 +326,7 @@ TEST(RandomSharding, PhasesComputeTheSame) {
 TEST(RandomSharding, WhatIsFoundComputesTheSame) {
   int collectives = 0, padded = 0;
   forEachSeed([&](unsigned seed) {
-    ShardingCheck check(seed, /*isF64=*/true, /*isSearched=*/true);
+    ShardingCheck check(seed, /*isF64=*/true, Decision::Found);
     std::string wrong = check.checkPhases();
     collectives += check.hasCollective, padded += check.isPadded;
     if (!wrong.empty()) ADD_FAILURE() << "seed " << seed << ": " << wrong;
@@ -285,6 +335,20 @@ TEST(RandomSharding, WhatIsFoundComputesTheSame) {
   if (options().graphs < 50) return;
   EXPECT_GE(collectives, options().graphs / 2);
   EXPECT_GE(padded, options().graphs / 2);
+}
+
+TEST(RandomSharding, WhatIsFoundBesideWhatIsSaidComputesTheSame) {
+  int collectives = 0, refused = 0;
+  forEachSeed([&](unsigned seed) {
+    ShardingCheck check(seed, /*isF64=*/true, Decision::Both);
+    std::string wrong = check.checkPhases();
+    collectives += check.hasCollective, refused += check.isRefused;
+    if (!wrong.empty()) ADD_FAILURE() << "seed " << seed << ": " << wrong;
+  });
+  llvm::outs() << collectives << " programs have collectives on tensors, " << refused << " are refused\n";
+  if (options().graphs < 50) return;
+  EXPECT_GE(collectives, options().graphs / 2);
+  EXPECT_LE(refused, options().graphs / 2);
 }
 
 TEST(RandomSharding, CpuCodeComputesTheSame) {

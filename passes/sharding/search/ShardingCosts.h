@@ -31,9 +31,11 @@ public:
   ShardingCosts(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
                 bool recomputes = false);
 
-  /// The forms that a node may have, in a fixed order; the first is whole. Nodes that may run again, and stacks that need
-  /// not be stored, have each form twice: as it is, then with that.
+  /// The forms that a node may have, in a fixed order; unless restricted, the first is whole. Nodes that may run again,
+  /// and stacks that need not be stored, have each form twice: as it is, then with that.
   llvm::ArrayRef<Form> labelsOf(unsigned node) const { return labels[node]; }
+  /// Leaves a node some of its labels; before `problem`.
+  void restrict(unsigned node, std::vector<Form> kept) { labels[node] = std::move(kept); }
   /// A variable for each node, with these labels.
   LabelProblem problem();
 

@@ -30,11 +30,19 @@ std::vector<Mesh> tessera::meshesOf(int64_t devices, unsigned mostAxes) {
   return meshes;
 }
 
-/// Of meshes whose axes are the same in another order, the first.
-static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devices) {
+std::vector<Mesh> tessera::meshesOf(int64_t devices, const ShardingPins &pins) {
+  if (pins.haveMesh()) return {pins.getMesh()};
+  unsigned least = pins.getNamed().size();
+  std::vector<Mesh> meshes = meshesOf(devices, std::max(least, mostSearchedAxes));
+  llvm::erase_if(meshes, [&](const Mesh &mesh) { return mesh.size() < least; });
+  return meshes;
+}
+
+/// Of meshes whose axes are the same in another order, the first. A mesh that the user gives is the only one.
+static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devices, const ShardingPins &pins) {
   std::vector<Mesh> meshes;
   std::vector<RankLinks> links;
-  for (Mesh &mesh : meshesOf(count, mostSearchedAxes)) {
+  for (Mesh &mesh : meshesOf(count, pins)) {
     RankLinks ofMesh(devices.target, mesh, devices.machines);
     if (llvm::any_of(links, [&](const RankLinks &known) { return known.isReorderingOf(ofMesh); })) continue;
     links.push_back(std::move(ofMesh));
@@ -47,7 +55,10 @@ static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devi
 static constexpr double searchTolerance = 1e-3;
 
 /// A mesh's label problem, without the forms that the limits exclude.
-static LabelProblem problemWithin(ShardingCosts &costs, const SearchLimits &limits) {
+static LabelProblem problemWithin(const ShardingGraph &graph, ShardingCosts &costs, const SearchLimits &limits) {
+  if (limits.pins)
+    for (unsigned node = 0; node < graph.getNodes().size(); ++node)
+      if (!limits.fixed.contains(node)) costs.restrict(node, limits.pins->allowed(graph, node, costs.labelsOf(node)));
   LabelProblem problem = costs.problem();
   for (const auto &[node, form] : limits.fixed)
     for (auto [label, candidate] : llvm::enumerate(costs.labelsOf(node)))
@@ -61,9 +72,9 @@ static void take(MeshSolution &result, const ShardingCosts &costs, const Labelli
 }
 
 /// The best forms within the limit of bytes.
-static void solveWithinBytes(MeshSolution &result, ShardingCosts &costs, const SearchLimits &limits,
-                             const SolverOptions &options) {
-  LabelProblem problem = problemWithin(costs, limits);
+static void solveWithinBytes(MeshSolution &result, const ShardingGraph &graph, ShardingCosts &costs,
+                             const SearchLimits &limits, const SolverOptions &options) {
+  LabelProblem problem = problemWithin(graph, costs, limits);
   FrontierOptions frontierOptions;
   frontierOptions.solver = options;
   LabelFrontier frontier(problem, frontierOptions);
@@ -76,7 +87,7 @@ static void solveWithinBytes(MeshSolution &result, ShardingCosts &costs, const S
 MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
                                 const SearchLimits &limits) {
   ShardingCosts costs(graph, mesh, devices);
-  LabelProblem problem = problemWithin(costs, limits);
+  LabelProblem problem = problemWithin(graph, costs, limits);
   MeshSolution result;
   result.mesh = Mesh(mesh);
   SolverOptions options;
@@ -93,9 +104,9 @@ MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> me
   result.secondsBeyond = fastest.cost.seconds;
   if (limits.recomputes) {
     ShardingCosts again(graph, mesh, devices, /*recomputes=*/true);
-    solveWithinBytes(result, again, limits, options);
+    solveWithinBytes(result, graph, again, limits, options);
   } else {
-    solveWithinBytes(result, costs, limits, options);
+    solveWithinBytes(result, graph, costs, limits, options);
   }
   return result;
 }
@@ -121,14 +132,20 @@ static SmallVector<AxisId> rowAxes(const ShardingGraph &graph, ModuleOp module) 
   return rows;
 }
 
-/// Names that say what a mesh axis is for: along `data` most of what is divided is divided by rows of data, along
-/// `tensor` by other axes, and along `replica` nothing is divided.
-static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSolution &solution, ModuleOp module) {
+/// The names that the user gave, and else some that say what a mesh axis is for: along `data` most of what is divided
+/// is divided by rows of data, along `tensor` by other axes, and along `replica` nothing is divided.
+static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSolution &solution,
+                                       const PinnedMesh &pinned, ModuleOp module) {
   SmallVector<StringRef> names;
   auto declared = module->getAttrOfType<ArrayAttr>(attrs::axes);
   SmallVector<StringRef> taken = declared ? tessera::names(declared) : SmallVector<StringRef>();
   SmallVector<AxisId> rows = rowAxes(graph, module);
+  llvm::append_range(taken, pinned.names);
   for (unsigned i = 0; i < solution.mesh.size(); ++i) {
+    if (!pinned.names[i].empty()) {
+      names.push_back(pinned.names[i]);
+      continue;
+    }
     int ofRows = 0, ofOthers = 0;
     bool dividesNothing = true;
     for (const auto &[node, form] : llvm::zip(graph.getNodes(), solution.forms)) {
@@ -146,83 +163,95 @@ static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSol
 }
 
 namespace {
-/// Of all meshes.
+/// The mesh, and the naming of its axes, on which a function takes the least time.
 struct BestMesh {
-  std::optional<MeshSolution> solution;
-  double bound = INFINITY, leastBytes = INFINITY, secondsBeyond = INFINITY;
+  std::optional<MeshSolution> solution; ///< none: there is none within the limits
+  PinnedMesh pins;
+  double bound = INFINITY, leastBytes = INFINITY, secondsBeyond = INFINITY; ///< of all meshes
 };
 } // namespace
 
-static BestMesh bestMesh(const ShardingGraph &graph, ArrayRef<Mesh> meshes, const SearchDevices &devices,
-                         SearchLimits limits) {
+static BestMesh searchMeshes(const ShardingGraph &graph, ArrayRef<Mesh> meshes, const SearchDevices &devices,
+                             SearchLimits limits, const ShardingPins &pins) {
   BestMesh best;
+  std::string problem; // of namings that do not suit
   for (ArrayRef<int64_t> mesh : meshes) {
-    if (best.solution) limits.seconds = best.solution->cost.seconds;
-    MeshSolution found = solveMesh(graph, mesh, devices, limits);
-    LLVM_DEBUG({
-      llvm::dbgs() << "mesh";
-      for (int64_t ranks : mesh) llvm::dbgs() << ' ' << ranks;
-      llvm::dbgs() << ": " << found.cost.seconds << " s, bound " << found.bound << ", " << found.cost.bytes
-                   << " bytes, least " << found.leastBytes << ", nodes " << found.effort.nodes << ", passes "
-                   << found.effort.passes << '\n';
-    });
-    best.bound = std::min(best.bound, found.bound);
-    best.secondsBeyond = std::min(best.secondsBeyond, found.secondsBeyond);
-    if (found.isFound())
-      best.solution = std::move(found);
-    else if (found.leastBytes > limits.bytes)
-      best.leastBytes = std::min(best.leastBytes, found.leastBytes);
+    for (PinnedMesh &naming : pins.namingsOf(mesh, problem)) {
+      limits.seconds = best.solution ? best.solution->cost.seconds : INFINITY;
+      limits.pins = pins.areGiven() ? &naming : nullptr;
+      MeshSolution found = solveMesh(graph, mesh, devices, limits);
+      LLVM_DEBUG({
+        llvm::dbgs() << "mesh";
+        for (auto [ranks, name] : llvm::zip(mesh, naming.names)) llvm::dbgs() << ' ' << name << ' ' << ranks;
+        llvm::dbgs() << ": " << found.cost.seconds << " s, bound " << found.bound << ", " << found.cost.bytes
+                     << " bytes, least " << found.leastBytes << ", nodes " << found.effort.nodes << ", passes "
+                     << found.effort.passes << '\n';
+      });
+      best.bound = std::min(best.bound, found.bound);
+      best.secondsBeyond = std::min(best.secondsBeyond, found.secondsBeyond);
+      if (found.isFound())
+        best.solution = std::move(found), best.pins = std::move(naming);
+      else if (found.leastBytes > limits.bytes)
+        best.leastBytes = std::min(best.leastBytes, found.leastBytes);
+    }
   }
   return best;
+}
+
+/// The forms of the states of a function that are divided as in others.
+static DenseMap<unsigned, Form> formsOfStates(const ShardingGraph &graph, const llvm::StringMap<Sharding> &ofStates,
+                                              ArrayRef<StringRef> meshNames) {
+  DenseMap<unsigned, Form> forms;
+  for (auto [i, node] : llvm::enumerate(graph.getNodes()))
+    for (Operation *op : node.ops)
+      if (auto state = dyn_cast<StateOp>(op)) {
+        Sharding ofState = ofStates.lookup(state.getPath());
+        Form &form = forms[i];
+        for (auto [along, name] : llvm::enumerate(meshNames))
+          form.along[along] = graph.axisNumber(ofState.axisAlong(name));
+      }
+  return forms;
 }
 
 /// The fewest bytes alone would be had for any number of seconds.
 static constexpr double moreThanLeastBytes = 1.02;
 
 std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t count, const SearchDevices &devices,
-                                                    double bytes, bool recomputes) {
+                                                    double bytes, bool recomputes, bool isPinned) {
   func::FuncOp deciding = decidingFunction(module);
   if (!deciding) return std::nullopt;
-  TiledContractions tiled = contractionsTiledLater(module);
-  ShardingGraph graph(deciding, tiled);
-  std::vector<Mesh> meshes = distinctMeshes(count, devices);
+  ModuleSharding result;
+  result.tiled = contractionsTiledLater(module);
+  ShardingGraph graph(deciding, result.tiled);
+  ShardingPins pins(module, isPinned ? ShardSettings::of(module) : ShardSettings());
+  std::vector<Mesh> meshes = distinctMeshes(count, devices, pins);
   SearchLimits limits;
   limits.bytes = bytes, limits.recomputes = recomputes;
-  BestMesh found = bestMesh(graph, meshes, devices, limits);
-  bool isWithin = found.solution.has_value();
-  if (!isWithin && found.leastBytes < INFINITY) {
-    limits.bytes = moreThanLeastBytes * found.leastBytes;
-    found = bestMesh(graph, meshes, devices, limits);
+  BestMesh best = searchMeshes(graph, meshes, devices, limits, pins);
+  result.isWithin = best.solution.has_value();
+  if (!result.isWithin && best.leastBytes < INFINITY) {
+    limits.bytes = moreThanLeastBytes * best.leastBytes;
+    best = searchMeshes(graph, meshes, devices, limits, pins);
   }
-  std::optional<MeshSolution> &best = found.solution;
-  double bound = found.bound;
-  if (!best) return std::nullopt;
-  ModuleSharding result;
-  SmallVector<StringRef> meshNames = nameMesh(graph, *best, module);
-  for (auto [name, ranks] : llvm::zip(meshNames, best->mesh))
+  if (!best.solution) return std::nullopt;
+  SmallVector<StringRef> meshNames = nameMesh(graph, *best.solution, best.pins, module);
+  for (auto [name, ranks] : llvm::zip(meshNames, best.solution->mesh))
     result.mesh.push_back(tessera::axis(module.getContext(), name, ranks));
-  FoundSharding ofStep(graph, best->forms, meshNames);
-  result.ofStates = ofStep.getStates();
+  FoundSharding ofStep(graph, best.solution->forms, meshNames);
+  result.ofStates = best.pins.ofStates; // those that the step lacks are as the user says
+  for (const auto &[path, sharding] : ofStep.getStates()) result.ofStates[path] = sharding;
   result.tables.emplace_back(deciding, ofStep.getTable());
-  result.step = *best, result.bound = std::min(bound, best->cost.seconds);
-  result.isWithin = isWithin, result.memoryDecides = found.secondsBeyond < best->cost.seconds;
-  llvm::StringMap<Form> formOfState;
-  for (auto [node, form] : llvm::zip(graph.getNodes(), best->forms))
-    for (Operation *op : node.ops)
-      if (auto state = dyn_cast<StateOp>(op)) formOfState[state.getPath()] = form;
+  result.isPinned = pins.areGiven(), result.pins = best.pins;
+  result.step = *best.solution, result.bound = std::min(best.bound, best.solution->cost.seconds);
+  result.memoryDecides = best.secondsBeyond < best.solution->cost.seconds;
   for (func::FuncOp function : entryFunctions(module)) {
     if (function == deciding) continue;
-    ShardingGraph other(function, tiled);
-    SearchLimits fixed;
-    for (auto [i, node] : llvm::enumerate(other.getNodes()))
-      for (Operation *op : node.ops)
-        if (auto state = dyn_cast<StateOp>(op)) {
-          Form form;
-          for (auto [along, axis] : llvm::enumerate(formOfState.lookup(state.getPath()).along))
-            form.along[along] = axis == wholeForm ? wholeForm : other.axisNumber(graph.axisName(axis));
-          fixed.fixed[i] = form;
-        }
-    MeshSolution found = solveMesh(other, best->mesh, devices, fixed);
+    ShardingGraph other(function, result.tiled);
+    SearchLimits ofOther;
+    ofOther.fixed = formsOfStates(other, result.ofStates, meshNames);
+    ofOther.pins = pins.areGiven() ? &best.pins : nullptr;
+    MeshSolution found = solveMesh(other, best.solution->mesh, devices, ofOther);
+    if (!found.isFound() && result.isPinned) return std::nullopt;
     // All of it may be whole, and its states are divided as they may be everywhere.
     if (!found.isFound()) llvm::reportFatalInternalError("no sharding of `" + function.getName() + "` was found");
     result.tables.emplace_back(function, FoundSharding(other, found.forms, meshNames).getTable());

@@ -10,6 +10,7 @@
 
 #include "passes/sharding/search/FoundSharding.h"
 #include "passes/sharding/search/ShardingCosts.h"
+#include "passes/sharding/search/ShardingPins.h"
 #include "passes/sharding/search/Solver.h"
 
 namespace tessera {
@@ -19,6 +20,8 @@ using Mesh = llvm::SmallVector<int64_t, mostMeshAxes>;
 
 /// All meshes of so many devices with at most `mostAxes` axes, each larger than 1. That of a single device has none.
 std::vector<Mesh> meshesOf(int64_t devices, unsigned mostAxes);
+/// Those of them that the user's words leave: the mesh that is given, or meshes with enough axes for their names.
+std::vector<Mesh> meshesOf(int64_t devices, const ShardingPins &pins);
 
 /// What was found for a mesh.
 struct MeshSolution {
@@ -40,6 +43,7 @@ struct SearchLimits {
   double bytes = std::numeric_limits<double>::infinity();   ///< of what is alive at once on a rank: at most these
   bool recomputes = false;              ///< stacks may be computed again instead of being stored, if they do not fit
   llvm::DenseMap<unsigned, Form> fixed; ///< nodes whose form is known
+  const PinnedMesh *pins = nullptr;     ///< what the user says of the others; null: nothing
 };
 
 /// The forms of least time on a mesh.
@@ -48,10 +52,13 @@ MeshSolution solveMesh(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh,
 
 /// A sharding of all entry functions of a module.
 struct ModuleSharding {
-  llvm::SmallVector<AxisAttr> mesh; ///< named by what is divided along them
+  llvm::SmallVector<AxisAttr> mesh; ///< named by the user, or by what is divided along them
   llvm::StringMap<Sharding> ofStates;
   std::vector<std::pair<mlir::func::FuncOp, ShardingTable>> tables;
   MeshSolution step;          ///< what was found for the function that decides, `step` if there is one
+  bool isPinned = false;      ///< the user says something
+  PinnedMesh pins;            ///< what that is of the mesh
+  TiledContractions tiled;    ///< of the module
   double bound = 0;           ///< no sharding of that function on any mesh takes fewer seconds
   bool isWithin = true;       ///< what is alive at once is within the limit
   bool memoryDecides = false; ///< one takes fewer seconds, but more bytes than the limit
@@ -59,9 +66,10 @@ struct ModuleSharding {
 
 /// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank,
 /// or nearly the fewest bytes that are possible if these are more. The other functions follow: their states are divided
-/// as those of the step are, and all else as takes the least time for them. Nothing if there is no entry function.
+/// as those of the step are, and all else as takes the least time for them. What the user says (ShardingPins.h) is kept,
+/// unless `isPinned` is false. Nothing if there is no entry function, or no mesh that suits what the user says.
 std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices,
-                                           double bytes, bool recomputes);
+                                           double bytes, bool recomputes, bool isPinned = true);
 
 } // namespace tessera
 

@@ -80,16 +80,20 @@ TEST(RanksSpec, ReadsTheMachinesOfThePlan) {
   EXPECT_THROW(onMachines(R"(, "machines": {"count": 1})"), Error);
 }
 
-TEST(RanksSpec, ReadsWhatTheSearchEstimated) {
+TEST(RanksSpec, ReadsWhatASearchFound) {
   EXPECT_FALSE(onMachines("").search);
   std::optional<SearchSpec> search = onMachines(R"(, "search": {"bound": 2.0, "bytes": 5.0, "seconds": 3.0})").search;
   ASSERT_TRUE(search);
   EXPECT_EQ(search->gap(), 0.5);
   EXPECT_FALSE(search->memory);
+  EXPECT_FALSE(search->unpinned);
   search = onMachines(R"(, "search": {"bound": 2.0, "bytes": 5.0, "memory": 8.5e10, "seconds": 3.0})").search;
   EXPECT_EQ(search->memory, 85'000'000'000);
+  search = onMachines(R"(, "search": {"seconds": 2.0, "bound": 1.6, "unpinned": 1.5})").search;
+  EXPECT_EQ(search->unpinned, 1.5);
   EXPECT_THROW(onMachines(R"(, "search": {"bound": 4.0, "seconds": 3.0})"), Error);
   EXPECT_THROW(onMachines(R"(, "search": {"bound": 2.0, "memory": -1, "seconds": 3.0})"), Error);
+  EXPECT_THROW(onMachines(R"(, "search": {"seconds": 2.0, "bound": 1.6, "unpinned": 2.5})"), Error);
 }
 
 TEST(RanksSpec, ReadsWhatALibraryAdds) {

@@ -1,0 +1,34 @@
+//===- Alternatives.h - the price of what a search rejected ---------------===//
+
+#ifndef TESSERA_PASSES_SHARDING_SEARCH_ALTERNATIVES_H
+#define TESSERA_PASSES_SHARDING_SEARCH_ALTERNATIVES_H
+
+#include "passes/sharding/search/ShardingSearch.h"
+
+namespace tessera {
+
+/// What a mesh axis could divide of a state.
+struct ShardingAlternative {
+  llvm::StringRef axis; ///< empty: none
+  /// The least that a step takes so on the mesh that was found, all else being found.
+  double seconds = 0;
+  bool isExact = false; ///< else `seconds` is a lower bound
+};
+
+/// What a mesh axis divides of a state, and what else it could.
+struct PricedDivision {
+  llvm::StringRef state, along, chosen;               ///< the path; the mesh axis; the axis, or empty
+  llvm::SmallVector<ShardingAlternative, 4> rejected; ///< in the order of seconds
+};
+
+/// The decisions of a sharding about parameters, and of moments about the first one of each parameter: for each mesh
+/// axis, what else it could divide of them within what the user says. Memory is not limited for alternatives: those of
+/// a sharding that memory decided have lower bounds.
+std::vector<PricedDivision> priceAlternatives(const ModuleSharding &found, const SearchDevices &devices);
+
+/// The same as a list of dictionaries {state, along, chosen, rejected}; `rejected` is one of {axis, seconds, exact}.
+mlir::ArrayAttr describeAlternatives(mlir::ModuleOp module, const ModuleSharding &found, const SearchDevices &devices);
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_SHARDING_SEARCH_ALTERNATIVES_H
