@@ -12,6 +12,7 @@
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
+#include "passes/TiledLater.h"
 #include "passes/cost/MachineShare.h"
 #include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
@@ -100,14 +101,17 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     if (auto counted = module->getAttrOfType<IntegerAttr>(attrs::searchMemory)) memory = counted.getInt();
     SearchDevices on{*target, CostModel(share.target, share.threads), Machines::of(module),
                      LocalizePassOptions().leastDivided};
-    bool recomputes = settings.budget && settings.getMode() == RematMode::Auto;
-    double bytes = memory ? static_cast<double>(*memory) : INFINITY;
-    std::optional<ModuleSharding> found = findSharding(module, devices, on, bytes, recomputes);
+    SearchOptions wanted;
+    wanted.recomputes = settings.budget && settings.getMode() == RematMode::Auto;
+    if (memory) wanted.bytes = static_cast<double>(*memory);
+    wanted.tiled = contractionsTiledLater(module);
+    std::optional<ModuleSharding> found = findSharding(module, devices, on, wanted);
     if (!found)
       return refuse("no mesh of " + std::to_string(devices) + " devices suits the program and what is said of it");
     ShardSettings said = wordsOf(module);
     std::optional<ModuleSharding> unpinned;
-    if (explains && said.hasPins()) unpinned = findSharding(module, devices, on, bytes, recomputes, /*isPinned=*/false);
+    wanted.isPinned = false;
+    if (explains && said.hasPins()) unpinned = findSharding(module, devices, on, wanted);
     Builder builder(&getContext());
     auto amount = [&](StringRef name, double value) {
       return builder.getNamedAttr(name, builder.getF64FloatAttr(value));

@@ -20,7 +20,7 @@ class DelayedSums {
 public:
   explicit DelayedSums(mlir::func::FuncOp function);
 
-  /// Whether an op is linear in sums that nothing else reads, so that it may compute the terms of its result from terms.
+  /// Whether an op is linear in sums that nothing else reads: it may compute the terms of its result from terms.
   bool mayPend(mlir::Operation *op) const { return ops.contains(op); }
   /// Whether a repeat may carry or stack the terms of a result.
   bool mayPend(mlir::OpResult ofRepeat) const { return repeated.contains(ofRepeat); }

@@ -38,7 +38,7 @@ void tessera::addTraffic(MutableArrayRef<ShardingNode> nodes, const ShardingGrap
 }
 
 //===----------------------------------------------------------------------===//
-// The fullest moment
+// The peak of live memory
 //===----------------------------------------------------------------------===//
 
 static double bytesOf(Value value) {
@@ -47,7 +47,7 @@ static double bytesOf(Value value) {
 }
 
 namespace {
-struct Moment {
+struct Peak {
   double bytes = 0;
   SmallVector<Value> alive;
 };
@@ -57,7 +57,7 @@ class BlockLives {
 public:
   /// `others`: values that live as long as the block. Values in `placed` are somewhere else.
   BlockLives(const ShardingGraph &graph, Block &block, ArrayRef<Value> others, const llvm::DenseSet<Value> &placed);
-  Moment fullestMoment();
+  Peak findPeak();
 
 private:
   const ShardingGraph &graph;
@@ -91,32 +91,32 @@ BlockLives::BlockLives(const ShardingGraph &graph, Block &block, ArrayRef<Value>
 }
 
 /// A repeat needs room for what one iteration makes. What it carries and stacks is a result of it, and written there.
-static Moment fullestOfRepeat(const ShardingGraph &graph, RepeatOp repeat) {
+static Peak peakOfRepeat(const ShardingGraph &graph, RepeatOp repeat) {
   llvm::DenseSet<Value> placed;
   for (Value value : repeat.getYield().getValues()) placed.insert(withoutRenames(value));
-  return BlockLives(graph, repeat.getBlock(), {}, placed).fullestMoment();
+  return BlockLives(graph, repeat.getBlock(), {}, placed).findPeak();
 }
 
-Moment BlockLives::fullestMoment() {
+Peak BlockLives::findPeak() {
   std::vector<double> change(ops.size() + 1);
   for (const Life &life : lives) {
     change[life.first] += bytesOf(life.value);
     change[life.last + 1] -= bytesOf(life.value);
   }
-  Moment fullest;
+  Peak peak;
   unsigned place = 0;
   double live = 0;
   for (unsigned i = 0; i < ops.size(); ++i) {
     live += change[i];
-    Moment inside;
-    if (auto repeat = dyn_cast<RepeatOp>(ops[i])) inside = fullestOfRepeat(graph, repeat);
-    if (live + inside.bytes <= fullest.bytes) continue;
+    Peak inside;
+    if (auto repeat = dyn_cast<RepeatOp>(ops[i])) inside = peakOfRepeat(graph, repeat);
+    if (live + inside.bytes <= peak.bytes) continue;
     inside.bytes += live;
-    fullest = std::move(inside), place = i;
+    peak = std::move(inside), place = i;
   }
   for (const Life &life : lives)
-    if (life.first <= place && place <= life.last) fullest.alive.push_back(life.value);
-  return fullest;
+    if (life.first <= place && place <= life.last) peak.alive.push_back(life.value);
+  return peak;
 }
 
 /// A state that is updated is written to its own place.
@@ -127,7 +127,7 @@ void tessera::addAlive(MutableArrayRef<ShardingNode> nodes, const ShardingGraph 
   for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
     if (!resultState(function, i).empty() && !isa<BlockArgument>(value)) placed.insert(withoutRenames(value));
   SmallVector<Value> arguments(body.getArguments());
-  for (Value value : BlockLives(graph, body, arguments, placed).fullestMoment().alive)
+  for (Value value : BlockLives(graph, body, arguments, placed).findPeak().alive)
     if (const ValueSource *source = graph.originOf(value))
       nodes[source->node].alive.push_back({graph.shapeOf(tensorType(value)), source->form});
 }

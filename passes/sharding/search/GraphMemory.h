@@ -10,7 +10,7 @@ namespace tessera {
 /// What the ops of each node read of other nodes, and what others read of them.
 void addTraffic(llvm::MutableArrayRef<ShardingNode> nodes, const ShardingGraph &graph);
 
-/// What takes memory at the moment of the function at which most is alive without sharding.
+/// What takes memory at the peak of live memory of the function without sharding.
 void addAlive(llvm::MutableArrayRef<ShardingNode> nodes, const ShardingGraph &graph);
 
 } // namespace tessera

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Says of stacks that a repeat in the opposite order reads, and that are alive at the fullest moment, that they need not
-/// be stored; and of what computes them that it may run there again.
+/// Says of stacks that a repeat in the opposite order reads, and that are alive at the peak, that they need not be
+/// stored; and of what computes them that it may run there again.
 void addRecomputation(llvm::MutableArrayRef<ShardingNode> nodes, llvm::MutableArrayRef<ShardingEdge> edges,
                       const ShardingGraph &graph);
 

@@ -21,7 +21,7 @@
 #define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGGRAPH_H
 
 #include "ir/dialect/Tsr.h"
-#include "passes/TiledLater.h"
+#include "passes/tile/TiledMatrix.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>
 
@@ -66,7 +66,7 @@ struct SizedAxis {
 struct TensorShape {
   llvm::SmallVector<SizedAxis, 5> axes;
   double elementBytes = 0;
-  double termBytes = 0; ///< of an element of a term: sums are added up in f32, and rounded then
+  double termBytes = 0; ///< of an element of a term: sums are accumulated in f32, and rounded then
 };
 
 /// A tensor of a node: its form by that of the node.
@@ -91,7 +91,7 @@ struct ShardingNode {
   llvm::SmallVector<ShardedAccess, 4> read, written;
   /// What the ops themselves combine among ranks if an axis is divided: maxima, and the sums inside of composites.
   llvm::SmallVector<std::pair<AxisId, TensorShape>, 0> combined;
-  /// What takes memory at the moment of the function at which most is alive.
+  /// What takes memory at the peak of live memory.
   llvm::SmallVector<ShardedAccess, 2> alive;
 };
 

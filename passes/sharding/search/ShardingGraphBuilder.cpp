@@ -233,7 +233,7 @@ void ShardingGraphBuilder::addOp(Operation &op, double runs) {
     setSource(result, {node, graph.producedForm(&op, tensorType(result), node)}, runs);
 }
 
-/// `partition` decomposes a composite that is divided along an axis that it mixes, and its parts combine what ranks have.
+/// `partition` decomposes a composite that is divided along an axis that it mixes: its parts combine what ranks have.
 void ShardingGraphBuilder::addCombined(Operation *op, unsigned node) {
   auto combine = [&](Operation *part, ArrayRef<SizedAxis> axes) {
     auto reduce = dyn_cast<ReduceOp>(part);

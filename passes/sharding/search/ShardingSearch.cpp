@@ -217,16 +217,16 @@ static DenseMap<unsigned, Form> formsOfStates(const ShardingGraph &graph, const 
 static constexpr double moreThanLeastBytes = 1.02;
 
 std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t count, const SearchDevices &devices,
-                                                    double bytes, bool recomputes, bool isPinned) {
+                                                    const SearchOptions &options) {
   func::FuncOp deciding = decidingFunction(module);
   if (!deciding) return std::nullopt;
   ModuleSharding result;
-  result.tiled = contractionsTiledLater(module);
+  result.tiled = options.tiled;
   ShardingGraph graph(deciding, result.tiled);
-  ShardingPins pins(module, isPinned ? ShardSettings::of(module) : ShardSettings());
+  ShardingPins pins(module, options.isPinned ? ShardSettings::of(module) : ShardSettings());
   std::vector<Mesh> meshes = distinctMeshes(count, devices, pins);
   SearchLimits limits;
-  limits.bytes = bytes, limits.recomputes = recomputes;
+  limits.bytes = options.bytes, limits.recomputes = options.recomputes;
   BestMesh best = searchMeshes(graph, meshes, devices, limits, pins);
   result.isWithin = best.solution.has_value();
   if (!result.isWithin && best.leastBytes < INFINITY) {

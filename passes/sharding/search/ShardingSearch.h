@@ -64,12 +64,20 @@ struct ModuleSharding {
   bool memoryDecides = false; ///< one takes fewer seconds, but more bytes than the limit
 };
 
-/// The sharding that takes the least time for a step on so many devices, with at most `bytes` alive at once on a rank,
-/// or nearly the fewest bytes that are possible if these are more. The other functions follow: their states are divided
-/// as those of the step are, and all else as takes the least time for them. What the user says (ShardingPins.h) is kept,
-/// unless `isPinned` is false. Nothing if there is no entry function, or no mesh that suits what the user says.
+/// What is asked of a search.
+struct SearchOptions {
+  double bytes = std::numeric_limits<double>::infinity(); ///< the limit of what is alive at once on a rank
+  bool recomputes = false;                                ///< see `SearchLimits`
+  bool isPinned = true;                                   ///< what the user says (ShardingPins.h) is kept
+  TiledContractions tiled;                                ///< that `tile` will take
+};
+
+/// The sharding that takes the least time for a step on so many devices within the limit of bytes, or with nearly the
+/// fewest bytes that are possible if these are more. The other functions follow: their states are divided as those of
+/// the step are, and all else as takes the least time for them. Nothing if there is no entry function, or no mesh that
+/// suits what the user says.
 std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices,
-                                           double bytes, bool recomputes, bool isPinned = true);
+                                           const SearchOptions &options);
 
 } // namespace tessera
 

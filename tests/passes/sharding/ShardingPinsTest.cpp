@@ -43,7 +43,8 @@ protected:
   }
   /// The axes that the labels of the node of a state may divide along a mesh axis, "-" for none, of all labels.
   std::string left(const PinnedMesh &pins, StringRef path, unsigned along) {
-    ShardingGraph graph(entryFunctions(*module).front());
+    TiledContractions none;
+    ShardingGraph graph(entryFunctions(*module).front(), none);
     std::vector<Form> labels;
     AxisId axes[] = {wholeForm, graph.axisNumber("in"), graph.axisNumber("out")};
     for (AxisId first : axes)

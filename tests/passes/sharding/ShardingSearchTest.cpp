@@ -59,22 +59,34 @@ std::vector<std::string> notesOf(ModuleOp module, ShardingDecision decision) {
   return notes;
 }
 
+std::optional<ModuleSharding> findWithin(ModuleOp module, double bytes) {
+  SearchOptions options;
+  options.bytes = bytes;
+  return findSharding(module, 2, slow(), options);
+}
+
 TEST(ShardingSearch, MemoryDecidesIfFasterShardingsNeedMore) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = parse(context, program());
   ASSERT_TRUE(module);
-  std::optional<ModuleSharding> fastest = findSharding(*module, 2, slow(), INFINITY);
+  std::optional<ModuleSharding> fastest = findWithin(*module, INFINITY);
   ASSERT_TRUE(fastest);
   EXPECT_FALSE(fastest->memoryDecides);
   double bytes = fastest->step.cost.bytes;
-  std::optional<ModuleSharding> fitting = findSharding(*module, 2, slow(), bytes);
+  std::optional<ModuleSharding> fitting = findWithin(*module, bytes);
   ASSERT_TRUE(fitting);
   EXPECT_FALSE(fitting->memoryDecides);
-  EXPECT_FALSE(findSharding(*module, 2, slow(), 1));
+  EXPECT_TRUE(fitting->isWithin);
+  std::optional<ModuleSharding> least = findWithin(*module, 1);
+  ASSERT_TRUE(least);
+  EXPECT_FALSE(least->isWithin);
+  EXPECT_LT(least->step.cost.bytes, bytes);
   bool mayDecide = false;
   for (int percent = 95; percent > 30; percent -= 5) {
-    std::optional<ModuleSharding> smaller = findSharding(*module, 2, slow(), percent * bytes / 100);
-    if (!smaller) continue;
+    std::optional<ModuleSharding> smaller = findWithin(*module, percent * bytes / 100);
+    ASSERT_TRUE(smaller);
+    if (!smaller->isWithin) continue;
+    EXPECT_LE(smaller->step.cost.bytes, percent * bytes / 100);
     bool isSlower = smaller->step.cost.seconds > fastest->step.cost.seconds;
     EXPECT_EQ(smaller->memoryDecides, isSlower) << percent << " %";
     mayDecide |= isSlower;
@@ -103,7 +115,7 @@ TEST(ShardingSearch, NothingIsDividedIfAFunctionHasTooManyAxes) {
   OwningOpRef<ModuleOp> module = parse(context, program(arguments));
   ASSERT_TRUE(module);
   EXPECT_EQ(mostAxisNames(*module), 262u);
-  std::optional<ModuleSharding> found = findSharding(*module, 2, slow(), INFINITY);
+  std::optional<ModuleSharding> found = findWithin(*module, INFINITY);
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->ofStates["w"].getParts().empty());
   ASSERT_EQ(found->mesh.size(), 1u);

@@ -1,0 +1,21 @@
+//===- TiledMatrix.h - the matrices of contractions in tiled ops ----------===//
+
+#ifndef TESSERA_PASSES_TILE_TILEDMATRIX_H
+#define TESSERA_PASSES_TILE_TILEDMATRIX_H
+
+#include "ir/dialect/Tsr.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tessera {
+
+/// The matrices of a tiled op by their axes; without names if no contraction makes or reads one.
+struct TiledMatrix {
+  llvm::StringRef rows, columns;
+};
+
+/// By contraction.
+using TiledContractions = llvm::DenseMap<mlir::Operation *, TiledMatrix>;
+
+} // namespace tessera
+
+#endif // TESSERA_PASSES_TILE_TILEDMATRIX_H
