@@ -60,16 +60,16 @@ static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const Co
   return ExitInput;
 }
 
-/// Tells a module to search for a sharding with less memory, if there is one: as much less than what was counted of the
-/// last one as that takes too much.
-static bool tightenSearch(ModuleOp module, ModuleOp last, int64_t budget, int64_t bytes) {
+/// The bytes that the next search for a sharding may count, if one with less memory may be found: as much less than what
+/// was counted of the last one as that takes too much; in the end none, which finds the least. None if that was done, or
+/// if nothing was searched for.
+static std::optional<int64_t> nextSearch(ModuleOp last, int64_t budget, int64_t bytes, bool isEnd) {
   auto found = last->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
-  if (!found || !found.contains("memory")) return false; // no fewer bytes were found
+  if (!found || !found.contains("memory")) return std::nullopt;
+  if (isEnd) return 0;
   constexpr double margin = 0.98;
   double ratio = margin * static_cast<double>(budget) / static_cast<double>(bytes);
-  double counted = ratio * found.getAs<FloatAttr>("bytes").getValueAsDouble();
-  module->setAttr(attrs::searchMemory, Builder(module.getContext()).getI64IntegerAttr(static_cast<int64_t>(counted)));
-  return true;
+  return static_cast<int64_t>(ratio * found.getAs<FloatAttr>("bytes").getValueAsDouble());
 }
 
 int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run) {
@@ -83,7 +83,7 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
   OwningOpRef<ModuleOp> smallest; // of those that do not fit: less in the arena may be more in tables of the process
   int64_t leastBytes = std::numeric_limits<int64_t>::max();
   bool triesLeast = false;
-  int searches = 1;
+  int searches = 0;
   for (int round = 0;; ++round) {
     Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
     if (arena) limitArena(*trial.module, *arena);
@@ -100,11 +100,13 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
     }
     bool canRecompute = MemorySettings::of(*trial.module).getMode() == RematMode::Auto;
     int64_t within = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
+    ModuleOp lastModule = *trial.module;
     if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
     if (!canRecompute || triesLeast) {
-      if (searches < mostRounds && tightenSearch(*input.module, *smallest, budget, leastBytes)) {
-        ++searches, round = -1, triesLeast = false, arena = std::nullopt;
-        smallest = {}, leastBytes = std::numeric_limits<int64_t>::max();
+      std::optional<int64_t> counted = nextSearch(lastModule, budget, *bytes, searches + 1 == mostRounds);
+      if (counted && ++searches <= mostRounds) {
+        (*input.module)->setAttr(attrs::searchMemory, Builder(input.module->getContext()).getI64IntegerAttr(*counted));
+        round = -1, triesLeast = false, arena = std::nullopt;
         run.common->tiled.clear();
         continue;
       }

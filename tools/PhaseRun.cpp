@@ -102,6 +102,7 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
 
 int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, PhaseRun &run) {
   std::optional<int64_t> arena = MemorySettings::of(*input.module).arena;
+  Attribute searchMemory = (*input.module)->getAttr(attrs::searchMemory);
   if (int status = runPhasesOf(input, options, run)) return status;
   ModuleOp module = *input.module;
   if (isModule(options) || !module->hasAttr(attrs::arena)) return ExitDone;
@@ -112,6 +113,7 @@ int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, Ph
   Input smaller = readForTarget(*module.getContext(), again);
   if (!smaller.module) return ExitDone; // the model cannot have fewer rows
   if (arena) limitArena(*smaller.module, *arena);
+  if (searchMemory) (*smaller.module)->setAttr(attrs::searchMemory, searchMemory);
   input = std::move(smaller);
   return runPhasesOf(input, again, run);
 }
