@@ -60,9 +60,9 @@ static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const Co
   return ExitInput;
 }
 
-/// The bytes that the next search for a sharding may count, if one with less memory may be found: as much less than what
-/// was counted of the last one as that takes too much; in the end none, which finds the least. None if that was done, or
-/// if nothing was searched for.
+/// The bytes that the next search for a sharding may count, if one with less memory may be found: as much less than
+/// what was counted of the last one as that takes too much; in the end none, which finds the least. None if that was
+/// done, or if nothing was searched for.
 static std::optional<int64_t> nextSearch(ModuleOp last, int64_t budget, int64_t bytes, bool isEnd) {
   auto found = last->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
   if (!found || !found.contains("memory")) return std::nullopt;

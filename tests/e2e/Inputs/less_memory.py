@@ -1,5 +1,5 @@
-"""Plans of one model in the order of falling budgets, named by the budget in MiB: what is divided, and whether each fits
-and is predicted to be no faster than the one before."""
+"""Plans of one model in the order of falling budgets, named by the budget in MiB: what is divided, and whether each
+fits and is predicted to be no faster than the one before."""
 import json
 import sys
 
@@ -10,7 +10,9 @@ for path in sys.argv[1:]:
         plan = json.load(file)
     state = {row["kind"]: row for row in plan["ranks"]["state"]}
     mesh = ",".join(f"{axis['name']}={axis['size']}" for axis in plan["ranks"]["mesh"])
-    divided = [f"{sum(state[kind]['divided'].values())} of {state[kind]['count']} {kind}s" for kind in ("weight", "moment")]
+    divided = []
+    for kind in ("weight", "moment"):
+        divided.append(f"{sum(state[kind]['divided'].values())} of {state[kind]['count']} {kind}s")
     print(f"{budget}: mesh {mesh}, divided: {', '.join(divided)}")
     seconds = plan["time"]["seconds"]
     assert plan["gpu"]["total"] <= budget << 20, (budget, plan["gpu"]["total"])
