@@ -63,8 +63,6 @@ def zero3(path, axes, ranks):
     gather, scatter = gathered(of_rank, ranks), scattered(of_rank, ranks)
     if path == "wte":  # what is gathered for the embedding serves the classifier; each has a gradient
         return gather + scatter + scatter
-    if path == "wpe":  # its gradient has the axis `seq`, and becomes one of `place` after the sum
-        return gather + all_reduce(axes, ranks)
     if not path.startswith("h.") or path == "h.mlp.b_down":  # the backward reads what the forward saved, or nothing
         return gather + scatter
     return gather + gather + scatter
