@@ -92,6 +92,7 @@ int64_t ShardingCosts::sizeOf(StringRef axis, int64_t size, const Form &form) co
 CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
   const ShardingNode &node = graph.getNodes()[number];
   CallWork work;
+  double scoreBytes = 0; // of attention that is decomposed
   auto local = [&](NamedTensorType type) {
     int64_t elements = 1;
     for (AxisAttr axis : type.getAxes()) elements *= sizeOf(axis.getName(), axis.getSize(), form);
@@ -131,9 +132,10 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
       work.gemms.push_back(scores);
       std::swap(scores.n, scores.k);
       work.gemms.push_back(scores);
-      // Softmax.
-      work.ops.push_back(
-          {ExpOp::getOperationName().drop_front(4), static_cast<int64_t>(scores.count * scores.m * scores.k)});
+      double ofScores = scores.count * static_cast<double>(scores.m * scores.k);
+      work.ops.push_back({ExpOp::getOperationName().drop_front(4), static_cast<int64_t>(ofScores)});
+      if (!scores.isTiled)
+        scoreBytes += ofScores * static_cast<double>(tensorType(attention.getShift()).getElementBytes());
       continue;
     }
     if (op->hasTrait<traits::HasNoArithmetic>() && !isa<ElementwiseOpInterface>(op)) continue;
@@ -149,6 +151,8 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
     size_t level = llvm::find_if(caches, [&](int64_t cache) { return 2 * bytes <= cache; }) - caches.begin();
     work.traffic[level] += times * bytes;
   };
+  // Made, and read for the largest one, for the sum and for the values.
+  if (scoreBytes > 0) access(scoreBytes, 4);
   // Of a table only what is read of it.
   auto gather = node.ops.size() == 1 ? dyn_cast<GatherOp>(node.ops.front()) : GatherOp();
   auto isInMemory = [&](const ShardedAccess &value) {
