@@ -88,7 +88,7 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
     Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
     if (arena) limitArena(*trial.module, *arena);
     PhaseRun unseen(quiet, run.common);
-    unseen.printsWarnings = !arena;
+    unseen.printsWarnings = !arena && searches == 0;
     if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
     FailureOr<int64_t> bytes = plannedProgramBytes(*trial.module, quiet);
     if (failed(bytes)) return ExitInternal;
