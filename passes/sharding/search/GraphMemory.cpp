@@ -41,10 +41,7 @@ void tessera::addTraffic(MutableArrayRef<ShardingNode> nodes, const ShardingGrap
 // The peak of live memory
 //===----------------------------------------------------------------------===//
 
-static double bytesOf(Value value) {
-  NamedTensorType type = tensorType(value);
-  return static_cast<double>(type.getNumElements() * type.getElementBytes());
-}
+static double bytesOf(Value value) { return static_cast<double>(tensorType(value).getNumBytes()); }
 
 namespace {
 struct Peak {
