@@ -98,7 +98,10 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     MachineShare share = MachineShare::of(*target, threads, ranksOfMachine(module));
     std::optional<int64_t> memory = settings.budget;
     if (!memory) memory = share.target.figures.memoryBytes;
-    if (auto counted = module->getAttrOfType<IntegerAttr>(attrs::searchMemory)) memory = counted.getInt();
+    if (auto counted = module->getAttrOfType<IntegerAttr>(attrs::searchMemory)) {
+      memory = counted.getInt();
+      if (*memory < 0) memory = std::nullopt;
+    }
     SearchDevices on{*target, CostModel(share.target, share.threads), Machines::of(module),
                      LocalizePassOptions().leastDivided};
     SearchOptions wanted;

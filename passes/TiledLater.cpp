@@ -10,17 +10,19 @@
 using namespace mlir;
 using namespace tessera;
 
-/// On a contraction of the copy: which one of the module it is a copy of.
-static constexpr llvm::StringLiteral numberAttr = "tsr.number";
+/// The number of an op of the module, as part of the location of its copy: what the copy is decomposed into has it too.
+using NumberLoc = FusedLocWith<IntegerAttr>;
 
 TiledContractions tessera::contractionsTiledLater(ModuleOp module) {
   IRMapping map;
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone(map)));
   Builder builder(module.getContext());
-  SmallVector<Operation *> contractions;
-  module.walk([&](ContractOp contract) {
-    map.lookup<Operation *>(contract)->setAttr(numberAttr, builder.getI64IntegerAttr(contractions.size()));
-    contractions.push_back(contract);
+  SmallVector<Operation *> numbered;
+  module.walk([&](Operation *op) {
+    if (!isa<ContractOp, AttentionOp>(op)) return;
+    auto number = builder.getI64IntegerAttr(static_cast<int64_t>(numbered.size()));
+    map.lookup(op)->setLoc(NumberLoc::get({op->getLoc()}, number, module.getContext()));
+    numbered.push_back(op);
   });
 
   PassManager phases(module.getContext());
@@ -31,12 +33,15 @@ TiledContractions tessera::contractionsTiledLater(ModuleOp module) {
   if (failed(phases.run(*copy))) return tiled;
   // Contractions that these phases make or replace have no number.
   copy->walk([&](ContractOp contract) {
-    auto number = contract->getAttrOfType<IntegerAttr>(numberAttr);
+    auto number = dyn_cast<NumberLoc>(contract.getLoc());
     auto tiledOp = dyn_cast<TiledOp>(contract->getParentOp());
     if (!number || !tiledOp) return;
-    TiledMatrix &matrix = tiled[contractions[number.getInt()]];
-    if (std::optional<MatrixAxes> axes = MatrixAxes::of(tiledOp))
-      matrix = {axes->rows.getName(), axes->columns.getName()};
+    TiledMatrix &matrix = tiled[numbered[number.getMetadata().getInt()]];
+    std::optional<MatrixAxes> axes = MatrixAxes::of(tiledOp);
+    if (!axes) return;
+    int64_t rows = axes->rows.getSize(), columns = axes->columns.getSize();
+    double share = static_cast<double>(tiledOp.countedElements(rows, columns)) / static_cast<double>(rows * columns);
+    matrix = {axes->rows.getName(), axes->columns.getName(), share};
   });
   return tiled;
 }

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// The contractions of a module before `layout` that will be in a tiled op if they stay as they are.
+/// The contractions and attentions of a module before `layout` that will be in a tiled op if they stay as they are.
 ///
 /// That depends on memory orders and on kernels, so that no rule before `layout` could say it. Instead the phases up to
 /// `tile` run on a copy of the module.

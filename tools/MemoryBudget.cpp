@@ -4,22 +4,41 @@
 #include "ir/dialect/Attributes.h"
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
+#include "ir/program/ShardSettings.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/train/MemoryNeeds.h"
 #include "tools/Messages.h"
 #include "tools/PeakMemory.h"
-#include <limits>
+#include "tools/PhaseWarnings.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tessera;
+
+/// Whether a sharding is to be searched for.
+static bool searches(ModuleOp module) {
+  auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
+  return ShardSettings::of(module).devices > 1 && reached && phaseIndex(reached.getValue()) < phaseIndex("shard");
+}
 
 std::optional<int64_t> tessera::budgetToFind(ModuleOp module, const CommandOptions &options) {
   MemorySettings settings = MemorySettings::of(module);
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
   int last = phaseIndex(options.compileTo.empty() ? "schedule" : options.compileTo);
   int phase = phaseIndex("rematerialize");
-  bool isOpen = reached && phaseIndex(reached.getValue()) < phase && last >= phase;
-  return isOpen && !settings.arena ? settings.budget : std::nullopt;
+  bool isOpen = reached && phaseIndex(reached.getValue()) < phase;
+  // What is found depends on what all phases make of it.
+  bool isReached = last >= (searches(module) ? phaseIndex("shard") : phase);
+  return isOpen && isReached && !settings.arena ? settings.budget : std::nullopt;
+}
+
+/// As the limit of a search: none.
+static constexpr int64_t unlimited = -1;
+
+/// Tells a module what a search for its sharding may count; without a limit here, that follows from the options.
+static void limitSearch(ModuleOp module, std::optional<int64_t> bytes) {
+  auto attribute = bytes ? Builder(module.getContext()).getI64IntegerAttr(*bytes) : IntegerAttr();
+  setOrRemoveAttr(module, attrs::searchMemory, attribute);
 }
 
 void tessera::limitArena(ModuleOp module, int64_t bytes) {
@@ -28,12 +47,32 @@ void tessera::limitArena(ModuleOp module, int64_t bytes) {
   settings.record(module);
 }
 
-/// The bytes of the program of a scheduled module. Prints errors.
-static FailureOr<int64_t> plannedProgramBytes(ModuleOp module, const CommandOptions &options) {
-  FailureOr<std::string> manifest = describeProgram(module, codegenOptions(module, options));
-  if (failed(manifest)) return failure();
-  return runtime::programBytes(runtime::parseManifest(*manifest));
-}
+namespace {
+/// A program that the phases made within limits, and what it takes.
+struct PlannedProgram {
+  Input input;
+  std::optional<int64_t> searched; ///< the limit of the search for a sharding; none: what follows from the options
+  std::optional<int64_t> arena;    ///< what the arena may take; none: no limit
+  int64_t bytes = std::numeric_limits<int64_t>::max();
+  double seconds = INFINITY; ///< of a step; infinite: not known
+  std::vector<mlir::Diagnostic> warnings = {};
+
+  bool isBelow(const PlannedProgram &other) const { return bytes < other.bytes; }
+};
+
+/// The sharding that a search found: the phase `shard` notes it.
+struct SearchResult {
+  double bytes = 0;      ///< by its own count
+  bool isWithin = false; ///< the limit
+
+  /// None if nothing was searched for.
+  static std::optional<SearchResult> of(ModuleOp module) {
+    auto found = module->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
+    if (!found) return std::nullopt;
+    return SearchResult{found.getAs<FloatAttr>("bytes").getValueAsDouble(), found.contains("memory")};
+  }
+};
+} // namespace
 
 /// Why no more of a program is recomputed, as a note; empty if all is that helps.
 static std::string whyNoMore(ModuleOp module) {
@@ -60,65 +99,143 @@ static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const Co
   return ExitInput;
 }
 
-/// The bytes that the next search for a sharding may count, if one with less memory may be found: as much less than
-/// what was counted of the last one as that takes too much; in the end none, which finds the least. None if that was
-/// done, or if nothing was searched for.
-static std::optional<int64_t> nextSearch(ModuleOp last, int64_t budget, int64_t bytes, bool isEnd) {
-  auto found = last->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
-  if (!found || !found.contains("memory")) return std::nullopt;
-  if (isEnd) return 0;
-  constexpr double margin = 0.98;
-  double ratio = margin * static_cast<double>(budget) / static_cast<double>(bytes);
-  return static_cast<int64_t>(ratio * found.getAs<FloatAttr>("bytes").getValueAsDouble());
+namespace {
+/// The runs of the phases that find a program within a budget.
+class BudgetRuns {
+public:
+  BudgetRuns(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run)
+      : budget(budget), input(input), options(options), quiet(options), run(run) {
+    quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
+    run.common->keepsTiled = true;
+  }
+
+  int find();
+
+private:
+  int planOnce(PlannedProgram &program);
+  int planWithin(PlannedProgram &program);
+  int planOtherShardings();
+  int keepIfBetter(std::optional<int64_t> searched);
+  int finish();
+
+  int64_t budget;
+  Input &input;
+  const CommandOptions &options;
+  CommandOptions quiet; ///< whose runs leave nothing but a module
+  PhaseRun &run;
+  PlannedProgram best;               ///< the fastest one within the budget, or the smallest one
+  std::optional<SearchResult> found; ///< by the last search
+};
+} // namespace
+
+/// Plans a program within its limits; prints errors.
+int BudgetRuns::planOnce(PlannedProgram &program) {
+  Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
+  limitSearch(*trial.module, program.searched);
+  if (program.arena) limitArena(*trial.module, *program.arena);
+  PhaseRun unseen(quiet, run.common);
+  unseen.heldWarnings = &program.warnings;
+  if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
+  FailureOr<std::string> text = describeProgram(*trial.module, codegenOptions(*trial.module, quiet));
+  if (failed(text)) return ExitInternal;
+  runtime::Manifest manifest = runtime::parseManifest(*text);
+  const runtime::PredictedEntry *step = manifest.predicted.entry("step");
+  program.input = std::move(trial), program.bytes = runtime::programBytes(manifest);
+  program.seconds = step && step->seconds > 0 ? step->seconds : INFINITY;
+  return ExitDone;
+}
+
+/// The same, with less and less in the arena until the program is within the budget, or as small as it can be.
+int BudgetRuns::planWithin(PlannedProgram &program) {
+  constexpr int mostRounds = 4;
+  run.common->tiled.clear();
+  PlannedProgram smallest; // less in the arena may be more in tables of the process
+  std::vector<mlir::Diagnostic> warnings;
+  bool triesLeast = false;
+  for (int round = 0;; ++round) {
+    if (int status = planOnce(program)) return status;
+    if (round == 0) warnings = std::move(program.warnings); // later rounds have the same
+    if (program.bytes <= budget) break;
+    ModuleOp module = *program.input.module;
+    bool canRecompute = MemorySettings::of(module).getMode() == RematMode::Auto;
+    int64_t within = module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - program.bytes;
+    std::optional<int64_t> arena = program.arena, searched = program.searched;
+    if (program.isBelow(smallest)) smallest = std::move(program);
+    program = {}, program.searched = searched;
+    if (!canRecompute || triesLeast) break;
+    // A plan that was chosen because it nearly fits is not the last word: that has the one with the least memory.
+    triesLeast = round >= mostRounds || within <= 0 || (arena && within >= *arena);
+    program.arena = triesLeast ? 0 : within;
+  }
+  if (program.bytes > budget) program = std::move(smallest);
+  program.warnings = std::move(warnings);
+  return ExitDone;
+}
+
+/// Plans with what a search within so many bytes finds.
+int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
+  PlannedProgram program;
+  program.searched = searched;
+  if (int status = planWithin(program)) return status;
+  found = SearchResult::of(*program.input.module);
+  bool fits = program.bytes <= budget, doesBest = best.bytes <= budget;
+  if (fits != doesBest ? fits : fits ? program.seconds < best.seconds : program.isBelow(best))
+    best = std::move(program);
+  return ExitDone;
+}
+
+/// The count of a search is not what the program takes: what recomputation saves later may be more, and what takes
+/// memory at the peak less. So its limit is lowered step by step from a little more than the budget, and the fastest
+/// of the programs is taken by what the phases predict for them. Where none fits, down to the fewest bytes.
+int BudgetRuns::planOtherShardings() {
+  constexpr double first = 1.4, ratio = 0.84, margin = 1.2; // about half as much after four steps
+  constexpr int mostSearches = 8, mostSlower = 2;
+  auto within = static_cast<double>(budget);
+  double limit = first * within;
+  int slower = 0;
+  for (int searches = 0; searches < mostSearches; ++searches, limit *= ratio) {
+    bool fits = best.bytes <= budget;
+    if (!fits) limit = std::min(limit, margin * found->bytes * within / static_cast<double>(best.bytes));
+    while (limit >= found->bytes) limit *= ratio; // until then nothing else is found
+    if (fits && (slower == mostSlower || limit < ratio * within)) break;
+    if (!fits && searches + 1 == mostSearches) limit = 0;
+    double before = best.seconds;
+    if (int status = keepIfBetter(static_cast<int64_t>(limit))) return status;
+    if (best.seconds >= before) ++slower;
+    if (!found->isWithin) break; // that was the least
+  }
+  return ExitDone;
+}
+
+int BudgetRuns::find() {
+  bool mayChoose = searches(*input.module);
+  if (int status = keepIfBetter(mayChoose ? std::optional(unlimited) : std::nullopt)) return status;
+  // One that recomputes nothing is the fastest one.
+  bool isFastest = best.bytes <= budget && !best.arena;
+  if (mayChoose && !isFastest)
+    if (int status = planOtherShardings()) return status;
+  return finish();
+}
+
+/// Takes the program; where more of it is seen than its last module, the phases run again.
+int BudgetRuns::finish() {
+  for (mlir::Diagnostic &warning : best.warnings)
+    printPhaseWarning(warning, input.diagnostics.get(), options.input.jsonDiagnostics);
+  run.hasWarned = !best.warnings.empty();
+  bool fits = best.bytes <= budget;
+  if (!fits && !options.takesLeast) return refuseBudget(*best.input.module, budget, best.bytes, options);
+  bool stopsEarly = !options.compileTo.empty() && options.compileTo != "schedule";
+  bool isComplete = !stopsEarly && options.dumpDir.empty() && options.report.empty() && !options.timing;
+  if (!fits || isComplete) {
+    input = std::move(best.input);
+    return ExitDone;
+  }
+  limitSearch(*input.module, best.searched);
+  if (best.arena) limitArena(*input.module, *best.arena);
+  run.printsWarnings = false; // again
+  return runPhasesAndPredict(input, options, run);
 }
 
 int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run) {
-  constexpr int mostRounds = 4;
-  CommandOptions quiet = options;
-  quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
-  run.common->keepsTiled = true;
-  bool stopsEarly = !options.compileTo.empty() && options.compileTo != "schedule";
-  bool isComplete = !stopsEarly && options.dumpDir.empty() && options.report.empty() && !options.timing;
-  std::optional<int64_t> arena;
-  OwningOpRef<ModuleOp> smallest; // of those that do not fit: less in the arena may be more in tables of the process
-  int64_t leastBytes = std::numeric_limits<int64_t>::max();
-  bool triesLeast = false;
-  int searches = 0;
-  for (int round = 0;; ++round) {
-    Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
-    if (arena) limitArena(*trial.module, *arena);
-    PhaseRun unseen(quiet, run.common);
-    unseen.printsWarnings = !arena && searches == 0;
-    if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
-    FailureOr<int64_t> bytes = plannedProgramBytes(*trial.module, quiet);
-    if (failed(bytes)) return ExitInternal;
-    if (*bytes <= budget) {
-      if (!isComplete) break;
-      input = std::move(trial);
-      run.hasWarned = unseen.hasWarned;
-      return ExitDone;
-    }
-    bool canRecompute = MemorySettings::of(*trial.module).getMode() == RematMode::Auto;
-    int64_t within = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - *bytes;
-    ModuleOp lastModule = *trial.module;
-    if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
-    if (!canRecompute || triesLeast) {
-      std::optional<int64_t> counted = nextSearch(lastModule, budget, *bytes, searches + 1 == mostRounds);
-      if (counted && ++searches <= mostRounds) {
-        (*input.module)->setAttr(attrs::searchMemory, Builder(input.module->getContext()).getI64IntegerAttr(*counted));
-        round = -1, triesLeast = false, arena = std::nullopt;
-        run.common->tiled.clear();
-        continue;
-      }
-      if (!options.takesLeast) return refuseBudget(*smallest, budget, leastBytes, options);
-      input.module = std::move(smallest);
-      return ExitDone;
-    }
-    // A plan that was chosen because it nearly fits is not the last word: that has the one with the least memory.
-    triesLeast = round >= mostRounds || within <= 0 || (arena && within >= *arena);
-    arena = triesLeast ? 0 : within;
-  }
-  if (arena) limitArena(*input.module, *arena);
-  run.printsWarnings = false; // again
-  return runPhasesAndPredict(input, options, run);
+  return BudgetRuns(budget, input, options, run).find();
 }

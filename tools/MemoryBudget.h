@@ -19,7 +19,8 @@ std::optional<int64_t> budgetToFind(mlir::ModuleOp module, const CommandOptions 
 void limitArena(mlir::ModuleOp module, int64_t bytes);
 
 /// Runs the phases such that the program fits into `budget` bytes: first without recomputation; if that does not fit,
-/// the phase `rematerialize` gets to know what the arena may take. Prints errors, and returns an exit status.
+/// the phase `rematerialize` gets to know what the arena may take. Where a sharding is searched for, several are tried,
+/// from the fastest one on. Prints errors, and returns an exit status.
 int runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run);
 
 } // namespace tessera

@@ -2,6 +2,7 @@
 
 #include "tools/MemoryOption.h"
 #include "ir/dialect/Attributes.h"
+#include "ir/program/ShardSettings.h"
 #include "passes/Pipeline.h"
 #include "passes/cost/MachineShare.h"
 #include "runtime/base/PathPattern.h"
@@ -46,8 +47,18 @@ static std::optional<int64_t> memoryOf(ModuleOp module, const Target &device, bo
   return runtime::totalMemory().bytes / ranks;
 }
 
+/// A sharding that is searched for is one that fits, by recomputation too, as far as the memory is known.
+static void setMemoryOfSearch(ModuleOp module, const Target &device, bool isNamed) {
+  auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
+  bool isOpen = reached && phaseIndex(reached.getValue()) < phaseIndex("shard");
+  MemorySettings settings = MemorySettings::of(module);
+  if (!isOpen || ShardSettings::of(module).devices < 2 || settings != MemorySettings()) return;
+  settings.budget = memoryOf(module, device, isNamed);
+  settings.record(module);
+}
+
 std::string tessera::setMemory(ModuleOp module, const MemoryOptions &options, const Target &device, bool isNamed) {
-  if (!options.isGiven()) return "";
+  if (!options.isGiven()) return setMemoryOfSearch(module, device, isNamed), "";
   MemorySettings settings;
   settings.saved = options.saved, settings.recomputed = options.recomputed;
   for (const auto *patterns : {&options.saved, &options.recomputed})

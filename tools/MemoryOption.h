@@ -20,7 +20,8 @@ struct MemoryOptions {
 /// What is wrong with a value of `--memory`; empty if nothing is.
 std::string checkMemoryText(const std::string &text);
 
-/// Enters the options in a module; without options it keeps what it records. `device` is the one that a budget in
+/// Enters the options in a module; without options it keeps what it records, or takes all memory if it searches for a
+/// sharding. `device` is the one that a budget in
 /// percent, or `auto`, is of; a CPU that the user has not named is this machine. Returns a problem, or an empty string.
 std::string setMemory(mlir::ModuleOp module, const MemoryOptions &options, const Target &device, bool isNamed);
 

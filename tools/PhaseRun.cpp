@@ -78,9 +78,12 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
   ScopedDiagnosticHandler handler(input.module->getContext(), [&](mlir::Diagnostic &diagnostic) {
     if ((*input.module)->hasAttr(attrs::problem)) return success(); // it is printed below
     if (diagnostic.getSeverity() != DiagnosticSeverity::Warning) return failure();
-    if (run.printsWarnings && !options.input.predictRows)
-      printPhaseWarning(diagnostic, input.diagnostics.get(), options.input.jsonDiagnostics);
     run.hasWarned = true;
+    if (options.input.predictRows) return success(); // the first run had it, too
+    if (run.heldWarnings)
+      run.heldWarnings->push_back(std::move(diagnostic));
+    else if (run.printsWarnings)
+      printPhaseWarning(diagnostic, input.diagnostics.get(), options.input.jsonDiagnostics);
     return success();
   });
   PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}, options.codegen.threads};

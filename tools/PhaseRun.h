@@ -30,6 +30,7 @@ struct PhaseRun {
   Report report;
   std::shared_ptr<CommonResults> common;
   bool printsWarnings = true;
+  std::vector<mlir::Diagnostic> *heldWarnings = nullptr; ///< if not null, warnings go here instead
   bool hasWarned = false; ///< a phase had a warning
 };
 

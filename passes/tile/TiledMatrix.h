@@ -11,9 +11,10 @@ namespace tessera {
 /// The matrices of a tiled op by their axes; without names if no contraction makes or reads one.
 struct TiledMatrix {
   llvm::StringRef rows, columns;
+  double share = 1; ///< of its elements, those that are computed: the band, where neither axis is divided
 };
 
-/// By contraction.
+/// By contraction, and by attention that is not decomposed yet.
 using TiledContractions = llvm::DenseMap<mlir::Operation *, TiledMatrix>;
 
 } // namespace tessera

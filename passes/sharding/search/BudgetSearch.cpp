@@ -27,8 +27,8 @@ BudgetSearch::BudgetSearch(const LabelProblem &problem, SolverOptions options, d
   this->options.mostTableEntries = std::min(options.mostTableEntries, entriesOfASolve);
 }
 
-void BudgetSearch::run(double bytes, int64_t most, ArrayRef<Found> known) {
-  budget = bytes, bound = infinity, nodes = 0, mostNodes = most;
+void BudgetSearch::run(double bytes, int64_t nodesOfRun, ArrayRef<Found> known, double mostSeconds) {
+  budget = bytes, bound = infinity, most = mostSeconds, nodes = 0, mostNodes = nodesOfRun;
   found.clear();
   for (const Found &labelling : known) keep(labelling);
   rest = problem, messages = startMessages;
@@ -45,7 +45,7 @@ void BudgetSearch::run(double bytes, int64_t most, ArrayRef<Found> known) {
       search(std::move(all), {startLambda, -infinity, {}, {}});
     }
   }
-  if (bound >= cutoff()) bound = best();
+  if (double least = best(); least < infinity && bound >= least - rounding * std::abs(least)) bound = least;
 }
 
 /// Drops labels whose bound under the first λ is not below the best seconds. Returns false if that leaves none of a
@@ -60,13 +60,13 @@ bool BudgetSearch::reduce() {
     passMessages(graph, Direction::Backward);
   }
   effort.passes += 2 * rounds;
-  double most = cutoff() + startLambda * budget;
+  double highest = cutoff() + startLambda * budget;
   LabelSets kept;
   for (unsigned i = 0; i < rest.size(); ++i) {
     const CostGraph::Variable &variable = graph.variables[i];
     kept.emplace_back(rest.labels(i).size());
     for (auto [label, least] : llvm::zip(variable.labels, variable.bounds))
-      if (least < most)
+      if (least < highest)
         kept[i][label] = true;
       else
         close(least - startLambda * budget);
@@ -106,7 +106,8 @@ double BudgetSearch::best() const {
 
 double BudgetSearch::cutoff() const {
   double seconds = best();
-  return seconds < infinity ? seconds - std::max(options.tolerance, rounding) * std::abs(seconds) : infinity;
+  if (seconds == infinity) return most;
+  return std::min(most, seconds - std::max(options.tolerance, rounding) * std::abs(seconds));
 }
 
 void BudgetSearch::keep(const Labelling &labelsLeft) {
@@ -146,8 +147,8 @@ bool BudgetSearch::bisect(Node &node, const LabelSets &allowed) {
   for (int i = 0; i < mostSolves; ++i) {
     LabelCost within = node.within->cost, above = node.above->cost;
     double lambda = (within.seconds - above.seconds) / (above.bytes - within.bytes);
-    // The one above the budget is no faster: the other one is the best of the node.
-    if (lambda <= 0) return close(within.seconds), false;
+    // The one above the budget is no faster: the other one is the best of the node, as far as solves tell.
+    if (lambda <= 0) return close(node.bound), false;
     node.lambda = lambda;
     if (!solveNode(node, allowed, {1, lambda})) return false;
     if (node.within->cost.bytes == within.bytes && node.above->cost.bytes == above.bytes) break;

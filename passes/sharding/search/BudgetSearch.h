@@ -27,16 +27,18 @@ public:
   /// `lambda` is the seconds that a byte is worth near the budget, `messages` those of a solve with it.
   BudgetSearch(const LabelProblem &problem, SolverOptions options, double lambda, const LabelMessages &messages);
 
-  /// `known` are labellings, at least one within the budget.
-  void run(double bytes, int64_t mostNodes, llvm::ArrayRef<Found> known);
+  /// `known` are labellings, at least one within the budget. Those with `most` seconds or more are of no use.
+  void run(double bytes, int64_t mostNodes, llvm::ArrayRef<Found> known,
+           double most = std::numeric_limits<double>::infinity());
 
   /// Labellings that the last run met, none of which is above another one in both seconds and bytes; the fewest bytes
   /// are first.
   llvm::ArrayRef<Found> getFound() const { return found; }
-  /// No labelling within the budget of the last run has fewer seconds; as many as the best one found if that is proven,
-  /// but for the rounding of sums.
+  /// No labelling within the budget of the last run has fewer seconds; as many as the best one found if there is proven
+  /// to be none, but for the rounding of sums.
   double getBound() const { return bound; }
-  bool isProven() const { return bound >= best(); }
+  /// The best one found is the best there is, but for the tolerance of solves.
+  bool isProven() const { return bound >= cutoff(); }
   const SolverEffort &getEffort() const { return effort; }
 
 private:
@@ -64,7 +66,7 @@ private:
   SolverOptions options;
   double startLambda;
   const LabelMessages &startMessages;
-  double budget = 0, bound = 0;
+  double budget = 0, bound = 0, most = 0;
   int64_t nodes = 0, mostNodes = 0;
   std::vector<Found> found;
   SolverEffort effort;

@@ -24,7 +24,6 @@ private:
   RepeatOp repeat;
   MutableArrayRef<ShardingNode> nodes;
   MutableArrayRef<ShardingEdge> edges;
-  const ShardingGraph &graph;
   llvm::SmallDenseSet<Value> stacked;   ///< in the body
   llvm::SmallDenseSet<unsigned> stacks; ///< nodes
 };
@@ -32,7 +31,7 @@ private:
 
 RecomputedRepeat::RecomputedRepeat(RepeatOp repeat, MutableArrayRef<ShardingNode> nodes,
                                    MutableArrayRef<ShardingEdge> edges, const ShardingGraph &graph)
-    : repeat(repeat), nodes(nodes), edges(edges), graph(graph) {
+    : repeat(repeat), nodes(nodes), edges(edges) {
   YieldOp yield = repeat.getYield();
   for (OpResult stack : repeat->getResults().drop_front(repeat.getCarried().size())) {
     if (!isReadInReverse(stack)) continue;

@@ -166,11 +166,13 @@ BudgetAnswer LabelFrontier::findWithin(double bytes) {
   }
   if (!query.answer.found) return query.answer;
   query.leastSeconds = fastest->cost().seconds;
-  for (Segment *segment = fastest->cost().bytes > bytes ? root.get() : nullptr; segment;) {
+  for (Segment *segment = fastest->cost().bytes > bytes ? root.get() : nullptr;
+       segment && query.answer.bound < options.most;) {
     split(*segment);
     if (segment->middle) query.raise(segment->middle->secondsWithin(bytes));
     if (!segment->isDivided() || !query.sees(segment->middle->cost().seconds)) {
       searchLevels(*segment, query);
+      searchBudget(*segment, query);
       break;
     }
     const Solved &middle = *segment->middle;
@@ -196,9 +198,26 @@ void LabelFrontier::searchLevels(Segment &segment, Query &query) {
     if (!isWithin) query.raise(searched.bound);
     for (const BudgetSearch::Found &found : searched.found) query.offer(found.labels, found.cost);
     // The best there is for the budget; or the best there is for the level, which larger budgets see too.
-    if (query.answer.cost.seconds <= searched.bound && (!isWithin || (searched.isProven && query.sees(searched.bound))))
-      return;
+    double seconds = query.answer.cost.seconds;
+    bool isBest = seconds - options.solver.tolerance * std::abs(seconds) <= searched.bound;
+    if (isBest && (!isWithin || (searched.isProven && query.sees(searched.bound)))) return;
   }
+}
+
+void LabelFrontier::searchBudget(const Segment &segment, Query &query) {
+  double seconds = query.answer.cost.seconds;
+  bool isBest = query.answer.bound >= std::min(options.most, seconds - options.solver.tolerance * std::abs(seconds));
+  if (options.ownNodes == 0 || isBest) return;
+  std::vector<BudgetSearch::Found> known{{query.answer.labels, query.answer.cost}};
+  for (const SolvedRef &each : {segment.left, segment.right, segment.middle})
+    if (each) known.push_back({each->solution.labels, each->cost()});
+  const Solved &nearest = segment.middle ? *segment.middle : *segment.left;
+  BudgetSearch search(problem, options.solver, segment.weights.bytes, nearest.solution.messages);
+  search.run(query.bytes, options.ownNodes, known, options.most);
+  effort += search.getEffort();
+  query.leastSeconds = -infinity;
+  query.raise(search.getBound());
+  for (const BudgetSearch::Found &found : search.getFound()) query.offer(found.labels, found.cost);
 }
 
 void LabelFrontier::searchLevel(Segment &segment, int level) {

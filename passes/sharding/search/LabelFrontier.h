@@ -22,6 +22,11 @@ struct FrontierOptions {
   /// Nodes of each search between two neighbours; 0: there is none. An answer may take as many searches as there are
   /// levels. The first node, with its moves, finds most of what there is.
   int64_t budgetNodes = 1;
+  /// Nodes of a search within the budget itself, after those at levels; 0: there is none. It finds what is between the
+  /// levels, but what a smaller budget found so, a larger one may miss.
+  int64_t ownNodes = 0;
+  /// An answer with as many seconds or more is of no use: the search for one ends once it is proven to have them.
+  double most = std::numeric_limits<double>::infinity();
 };
 
 /// The best labelling known within a budget.
@@ -45,7 +50,7 @@ struct BudgetAnswer {
 ///
 /// A budget follows the bisection to the two neighbours around it. Between them, no weights find a labelling; searches
 /// within budgets at fixed levels do (BudgetSearch.h). The answer depends on nothing but the problem and the budget,
-/// and more budget never gives more seconds, up to the rounding of sums:
+/// and, without a search within the budget itself, more budget never gives more seconds, up to the tolerance of solves:
 ///
 /// - where the paths of two budgets part, at a labelling that only the larger one has room for, what the smaller one
 ///   meets afterwards is ignored if it is faster than that (which takes a solve that ended early);
@@ -93,6 +98,7 @@ private:
   struct Query;
   void searchLevels(Segment &segment, Query &query);
   void searchLevel(Segment &segment, int level);
+  void searchBudget(const Segment &segment, Query &query);
 
   const LabelProblem &problem;
   FrontierOptions options;

@@ -115,12 +115,22 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
       if (!a.hasAxis(axis.getName())) gemm.n *= sizeOf(axis.getName(), axis.getSize(), form);
     return gemm;
   };
+  // Ranks that divide rows or columns have parts of a band that differ, and compute all of theirs.
+  auto shareOf = [&](const TiledMatrix *matrix) {
+    if (!matrix) return 1.0;
+    bool isDivided = llvm::any_of(form.along, [&](AxisId axis) {
+      return axis != wholeForm && (axis == graph.axisNumber(matrix->rows) || axis == graph.axisNumber(matrix->columns));
+    });
+    return isDivided ? 1.0 : matrix->share;
+  };
+  auto shared = [](int64_t elements, double share) { return std::llround(share * static_cast<double>(elements)); };
   for (Operation *op : node.ops) {
     if (auto contract = dyn_cast<ContractOp>(op)) {
       work.gemms.push_back(multiply(tensorType(contract.getLhs()), tensorType(contract.getRhs()),
                                     names(contract.getOver()), contract.getLhs()));
-      AxisId columns = graph.columnsOf(op);
-      work.gemms.back().isTiled = columns != wholeForm && !llvm::is_contained(form.along, columns);
+      const TiledMatrix *matrix = graph.matrixOf(op);
+      work.gemms.back().isTiled = matrix && !llvm::is_contained(form.along, graph.axisNumber(matrix->columns));
+      work.gemms.back().count *= shareOf(matrix);
       work.kind = work.gemms.back().isTiled ? CallKind::Kernel : CallKind::Gemm;
       continue;
     }
@@ -129,6 +139,8 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
       MultiplyWork scores = multiply(q, k, names(attention.getHidden()), attention.getQ());
       AxisId key = graph.axisNumber(attention.getKey());
       scores.isTiled = key == wholeForm || !llvm::is_contained(form.along, key);
+      double share = shareOf(graph.matrixOf(op));
+      scores.count *= share;
       work.gemms.push_back(scores);
       std::swap(scores.n, scores.k);
       work.gemms.push_back(scores);
@@ -139,11 +151,12 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
       continue;
     }
     if (op->hasTrait<traits::HasNoArithmetic>() && !isa<ElementwiseOpInterface>(op)) continue;
-    NamedTensorType computed = tensorType(op->getResult(0));
-    if (auto reduce = dyn_cast<ReduceOp>(op)) computed = reduce.getX().getType();
-    if (auto scatter = dyn_cast<ScatterAddOp>(op)) computed = scatter.getUpdates().getType();
-    if (isa<DecomposeOpInterface>(op)) computed = tensorType(op->getOperand(0));
-    work.ops.push_back({op->getName().stripDialect(), local(computed)});
+    Value computed = op->getResult(0);
+    if (auto reduce = dyn_cast<ReduceOp>(op)) computed = reduce.getX();
+    if (auto scatter = dyn_cast<ScatterAddOp>(op)) computed = scatter.getUpdates();
+    if (isa<DecomposeOpInterface>(op)) computed = op->getOperand(0);
+    int64_t elements = shared(local(tensorType(computed)), shareOf(graph.matrixOf(computed)));
+    work.ops.push_back({op->getName().stripDialect(), elements});
   }
   SmallVector<int64_t, 4> caches = model.cacheBytes();
   work.traffic.assign(caches.size() + 1, 0.0);

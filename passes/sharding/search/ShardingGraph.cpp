@@ -51,24 +51,31 @@ TensorShape ShardingGraph::shapeOf(NamedTensorType type) const {
   return shape;
 }
 
-AxisId ShardingGraph::columnsOf(Operation *op) const {
+const TiledMatrix *ShardingGraph::matrixOf(Operation *op) const {
   auto matrix = tiled.find(op);
-  return matrix == tiled.end() ? wholeForm : axisNumber(matrix->second.columns);
+  return matrix == tiled.end() || matrix->second.columns.empty() ? nullptr : &matrix->second;
 }
 
-/// A matrix lies between contractions of a tiled op, or between one and kernels of it.
-AxisId ShardingGraph::columnsOf(Value value) const {
+/// A matrix lies between contractions of a tiled op, or between one and kernels of it. Of several with its axes, that
+/// of which most is computed.
+const TiledMatrix *ShardingGraph::matrixOf(Value value) const {
   Operation *def = value.getDefiningOp();
-  if (!def || tiled.empty()) return wholeForm;
+  if (!def || tiled.empty()) return nullptr;
   auto canBeTiled = [&](Operation *op) { return tiled.contains(op) || isa<ElementwiseOpInterface, ReduceOp>(op); };
   bool isInside = canBeTiled(def);
   forEachUse(value, [&](OpOperand &use) { isInside &= canBeTiled(use.getOwner()); });
-  if (!isInside) return wholeForm;
+  if (!isInside) return nullptr;
+  const TiledMatrix *found = nullptr;
   for (const auto &[contract, matrix] : tiled)
     if (contract->getBlock() == def->getBlock() && tensorType(value).hasAxis(matrix.rows) &&
-        tensorType(value).hasAxis(matrix.columns))
-      return axisNumber(matrix.columns);
-  return wholeForm;
+        tensorType(value).hasAxis(matrix.columns) && (!found || matrix.share > found->share))
+      found = &matrix;
+  return found;
+}
+
+AxisId ShardingGraph::columnsOf(Value value) const {
+  const TiledMatrix *matrix = matrixOf(value);
+  return matrix ? axisNumber(matrix->columns) : wholeForm;
 }
 
 /// The axes of an op are divided apart, so that what becomes of each says what becomes of all.

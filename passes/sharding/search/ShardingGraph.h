@@ -124,13 +124,15 @@ bool isSourceless(mlir::Operation *op);
 
 class ShardingGraph {
 public:
-  /// Of an entry function after `optimize`; `tiled`: contractions that `tile` will take.
+  /// Of an entry function after `optimize`; `tiled`: what `tile` will take.
   ShardingGraph(mlir::func::FuncOp function, const TiledContractions &tiled);
 
   mlir::func::FuncOp getFunction() const { return function; }
-  /// The columns of the matrix that a contraction in a tiled op makes or reads.
-  AxisId columnsOf(mlir::Operation *op) const;
-  /// Those of a value that tiled ops keep in caches; none if it goes through memory.
+  /// The matrix that a contraction or an attention in a tiled op makes or reads; null if it is in none.
+  const TiledMatrix *matrixOf(mlir::Operation *op) const;
+  /// The matrix that a value is which tiled ops keep in caches; null if it goes through memory.
+  const TiledMatrix *matrixOf(mlir::Value value) const;
+  /// The columns of that; none if there is no such matrix.
   AxisId columnsOf(mlir::Value value) const;
   llvm::ArrayRef<ShardingNode> getNodes() const { return nodes; }
   llvm::ArrayRef<ShardingEdge> getEdges() const { return edges; }

@@ -71,12 +71,18 @@ static void take(MeshSolution &result, const ShardingCosts &costs, const Labelli
   for (auto [node, label] : llvm::enumerate(labels)) result.forms.push_back(costs.labelsOf(node)[label]);
 }
 
+/// Of the nodes of a search within a limit of bytes together.
+static constexpr unsigned mostBudgetVariables = 512;
+
 /// The best forms within the limit of bytes.
 static void solveWithinBytes(MeshSolution &result, const ShardingGraph &graph, ShardingCosts &costs,
                              const SearchLimits &limits, const SolverOptions &options) {
   LabelProblem problem = problemWithin(graph, costs, limits);
   FrontierOptions frontierOptions;
   frontierOptions.solver = options;
+  frontierOptions.budgetNodes = 0; // there is one budget
+  frontierOptions.most = limits.seconds;
+  frontierOptions.ownNodes = 1 + mostBudgetVariables / problem.size();
   LabelFrontier frontier(problem, frontierOptions);
   BudgetAnswer answer = frontier.findWithin(limits.bytes);
   result.bound = std::max(result.bound, answer.bound), result.effort += frontier.getEffort();
@@ -177,7 +183,7 @@ static BestMesh searchMeshes(const ShardingGraph &graph, ArrayRef<Mesh> meshes, 
   std::string problem; // of namings that do not suit
   for (ArrayRef<int64_t> mesh : meshes) {
     for (PinnedMesh &naming : pins.namingsOf(mesh, problem)) {
-      limits.seconds = best.solution ? best.solution->cost.seconds : INFINITY;
+      limits.seconds = best.solution ? (1 - searchTolerance) * best.solution->cost.seconds : INFINITY;
       limits.pins = pins.areGiven() ? &naming : nullptr;
       MeshSolution found = solveMesh(graph, mesh, devices, limits);
       LLVM_DEBUG({

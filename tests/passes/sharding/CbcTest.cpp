@@ -8,6 +8,7 @@
 
 #include "passes/sharding/search/LabelFrontier.h"
 #include "tests/passes/sharding/LabelProblems.h"
+#include "tests/passes/sharding/SmallPrograms.h"
 #include "gtest/gtest.h"
 #include <coin/Cbc_C_Interface.h>
 
@@ -126,4 +127,22 @@ TEST(Cbc, AgreesWithBoundsWithinBudgets) {
   RecordProperty("answers", answers);
   RecordProperty("best", best);
   EXPECT_GT(best, answers / 2);
+}
+
+/// The label problems of small programs, which BruteForceTest.cpp compares with the search.
+TEST(Cbc, FindsTheBestShardingOfSmallPrograms) {
+  TiledContractions tiled;
+  int problems = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    mlir::MLIRContext context;
+    mlir::OwningOpRef<mlir::ModuleOp> module = smallProgram(context, seed);
+    ASSERT_TRUE(module);
+    ShardingGraph graph(module->lookupSymbol<mlir::func::FuncOp>("step"), tiled);
+    LabelProblem problem = ShardingCosts(graph, {2}, randomDevices(seed)).problem();
+    if (countLabellings(problem) > 1e8) continue;
+    double expected = leastSecondsOf(problem, infinity);
+    EXPECT_NEAR(solveWithCbc(problem, {1 / expected, 0}, infinity), 1, 1e-6) << "seed " << seed;
+    ++problems;
+  }
+  EXPECT_GE(problems, 20);
 }

@@ -1,0 +1,72 @@
+//===- BruteForceTest.cpp - the search, compared with all shardings -------===//
+//
+// Small programs on all meshes of some devices: what `findSharding` finds takes as long as the best of all forms of
+// their nodes, without a limit of memory and with one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Verifier.h"
+#include "passes/sharding/search/ShardingSearch.h"
+#include "tests/passes/sharding/SmallPrograms.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+constexpr double tolerance = 2e-3; // the search stops within 1e-3
+constexpr double mostLabellings = 1e8;
+
+/// The least over all meshes; none if there are too many labellings to try.
+std::optional<double> leastOfMeshes(const ShardingGraph &graph, int64_t count, const SearchDevices &devices,
+                                    double bytes) {
+  double least = INFINITY;
+  for (const Mesh &mesh : meshesOf(count, 3)) {
+    LabelProblem problem = ShardingCosts(graph, mesh, devices).problem();
+    if (countLabellings(problem) > mostLabellings) return std::nullopt;
+    least = std::min(least, leastSecondsOf(problem, bytes));
+  }
+  return least;
+}
+
+TEST(BruteForce, FindsTheBestOfAllShardings) {
+  static constexpr int64_t counts[] = {2, 2, 3, 4};
+  TiledContractions tiled;
+  int programs = 0, divided = 0, limited = 0;
+  for (unsigned seed = 0; programs < 200; ++seed) {
+    ASSERT_LT(seed, 400u) << "too many programs are too large";
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = smallProgram(context, seed);
+    ASSERT_TRUE(module && succeeded(verify(*module))) << "seed " << seed;
+    ShardingGraph graph(module->lookupSymbol<func::FuncOp>("step"), tiled);
+    int64_t count = counts[seed % std::size(counts)];
+    SearchDevices devices = randomDevices(seed);
+    std::optional<double> least = leastOfMeshes(graph, count, devices, INFINITY);
+    if (!least) continue;
+    ++programs;
+    std::optional<ModuleSharding> found = findSharding(*module, count, devices, SearchOptions());
+    ASSERT_TRUE(found) << "seed " << seed;
+    EXPECT_NEAR(found->step.cost.seconds, *least, tolerance * *least) << "seed " << seed;
+    EXPECT_LE(found->bound, *least * (1 + 1e-9)) << "seed " << seed;
+    divided += !found->ofStates["w"].getParts().empty() || found->mesh.front().getName() != "replica";
+    // A limit between the fewest bytes and those of the fastest one.
+    SearchOptions none;
+    none.bytes = 1;
+    std::optional<ModuleSharding> smallest = findSharding(*module, count, devices, none);
+    ASSERT_TRUE(smallest) << "seed " << seed;
+    SearchOptions limit;
+    limit.bytes = (found->step.cost.bytes + smallest->step.cost.bytes) / 2;
+    std::optional<ModuleSharding> within = findSharding(*module, count, devices, limit);
+    ASSERT_TRUE(within) << "seed " << seed;
+    double leastWithin = *leastOfMeshes(graph, count, devices, limit.bytes);
+    ASSERT_TRUE(within->isWithin) << "seed " << seed;
+    EXPECT_LE(within->step.cost.bytes, limit.bytes) << "seed " << seed;
+    EXPECT_NEAR(within->step.cost.seconds, leastWithin, tolerance * leastWithin) << "seed " << seed;
+    EXPECT_LE(within->bound, leastWithin * (1 + 1e-9)) << "seed " << seed;
+    limited += leastWithin > *least * (1 + tolerance);
+  }
+  EXPECT_GT(divided, 100);
+  EXPECT_GT(limited, 20);
+}
+} // namespace

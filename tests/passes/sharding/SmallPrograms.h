@@ -1,0 +1,25 @@
+//===- SmallPrograms.h - programs whose shardings can all be tried --------===//
+
+#ifndef TESSERA_TESTS_PASSES_SHARDING_SMALLPROGRAMS_H
+#define TESSERA_TESTS_PASSES_SHARDING_SMALLPROGRAMS_H
+
+#include "mlir/IR/OwningOpRef.h"
+#include "passes/sharding/search/ShardingCosts.h"
+#include <random>
+
+namespace tessera::test {
+
+/// A step with an input, two weights and some random ops, as after `optimize`; a weight may get its gradient.
+mlir::OwningOpRef<mlir::ModuleOp> smallProgram(mlir::MLIRContext &context, unsigned seed);
+
+/// Processors on which it may pay to divide even these: random speeds of arithmetic, memory and links.
+SearchDevices randomDevices(unsigned seed);
+
+/// The least seconds of all labellings with at most so many bytes, by trying them; infinite if there is none.
+double leastSecondsOf(const LabelProblem &problem, double mostBytes);
+/// How many labellings there are.
+double countLabellings(const LabelProblem &problem);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TESTS_PASSES_SHARDING_SMALLPROGRAMS_H
