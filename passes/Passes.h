@@ -15,8 +15,11 @@ namespace tessera {
 #include "passes/Passes.h.inc"
 
 class FrontierMemory;
+class SearchMemory;
 /// With a memory, which may be null, plans are found only if it does not have them.
 std::unique_ptr<mlir::Pass> createRematerializePass(RematerializePassOptions options, FrontierMemory *memory);
+/// The same for searches.
+std::unique_ptr<mlir::Pass> createShardPass(ShardPassOptions options, SearchMemory *searches);
 
 } // namespace tessera
 

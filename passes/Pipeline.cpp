@@ -39,7 +39,8 @@ static constexpr Phase phases[] = {
     // `leaves` is a part of it: sums in a tree are what ranks divide without changing a bit.
     {"shard",
      [](OpPassManager &pm, const PipelineOptions &options) {
-       pm.addPass(createLeavesPass()), pm.addPass(createShardPass({std::max(1, options.threads), options.explains}));
+       pm.addPass(createLeavesPass());
+       pm.addPass(createShardPass({std::max(1, options.threads), options.explains}, options.searches));
      }},
     // Apart from `shard`, so that what it decided can be read, and edited.
     {"partition", [](auto &pm, auto &) { pm.addPass(createPartitionPass()), pm.addPass(createSimplifyPass()); }},

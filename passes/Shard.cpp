@@ -19,6 +19,7 @@
 #include "passes/sharding/MeshRules.h"
 #include "passes/sharding/StateShardings.h"
 #include "passes/sharding/search/Alternatives.h"
+#include "passes/sharding/search/SearchMemory.h"
 #include <cmath>
 
 namespace tessera {
@@ -107,7 +108,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     SearchOptions wanted;
     wanted.recomputes = settings.budget && settings.getMode() == RematMode::Auto;
     if (memory) wanted.bytes = static_cast<double>(*memory);
-    wanted.tiled = contractionsTiledLater(module);
+    wanted.tiled = contractionsTiledLater(module), wanted.memory = memoryOfSearches;
     std::optional<ModuleSharding> found = findSharding(module, devices, on, wanted);
     if (!found)
       return refuse("no mesh of " + std::to_string(devices) + " devices suits the program and what is said of it");
@@ -124,7 +125,12 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
                                         amount("seconds", seconds)};
     if (memory && found->isWithin) amounts.push_back(amount("memory", static_cast<double>(*memory)));
     if (unpinned) amounts.push_back(amount("unpinned", std::min(unpinned->step.cost.seconds, seconds)));
-    if (explains) amounts.push_back(builder.getNamedAttr("decisions", describeAlternatives(module, *found, on)));
+    if (explains) {
+      ArrayAttr known = found->alternatives ? *found->alternatives : ArrayAttr();
+      if (!known) known = describeAlternatives(module, *found, on);
+      if (found->alternatives) *found->alternatives = known;
+      amounts.push_back(builder.getNamedAttr("decisions", known));
+    }
     module->setAttr(attrs::foundSharding, builder.getDictionaryAttr(amounts));
     ProgramMesh::set(module, found->mesh);
     for (StateOp state : stateTable(module))
@@ -135,6 +141,8 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     warnOfUndividedWork(module, ProgramMesh::of(module), found->isPinned ? ShardingDecision::User : decision);
   }
 
+  SearchMemory *memoryOfSearches = nullptr; ///< null: of this run only
+
   /// The user's words, not the compiler, are at fault.
   void refuse(const std::string &problem) {
     getOperation()->setAttr(attrs::problem, StringAttr::get(&getContext(), problem));
@@ -143,3 +151,9 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
   }
 };
 } // namespace
+
+std::unique_ptr<Pass> tessera::createShardPass(ShardPassOptions options, SearchMemory *searches) {
+  auto pass = std::make_unique<ShardPass>(options);
+  pass->memoryOfSearches = searches;
+  return pass;
+}

@@ -148,7 +148,7 @@ int BudgetRuns::planOnce(PlannedProgram &program) {
 /// The same, with less and less in the arena until the program is within the budget, or as small as it can be.
 int BudgetRuns::planWithin(PlannedProgram &program) {
   constexpr int mostRounds = 4;
-  run.common->tiled.clear();
+  run.common->tiled.clear(), run.common->predict.clear(); // they are those of a sharding
   PlannedProgram smallest; // less in the arena may be more in tables of the process
   std::vector<mlir::Diagnostic> warnings;
   bool triesLeast = false;

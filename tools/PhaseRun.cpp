@@ -89,6 +89,7 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
   PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}, options.codegen.threads};
   pipeline.explains = options.plansDevices;
   pipeline.findsFrontier = true, pipeline.frontier = &run.common->frontier;
+  pipeline.searches = &run.common->searches;
   if (!options.report.empty())
     pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { run.report.note(phase, module); };
   std::string before = moduleText(*input.module);
@@ -109,7 +110,7 @@ int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, Ph
   if (int status = runPhasesOf(input, options, run)) return status;
   ModuleOp module = *input.module;
   if (isModule(options) || !module->hasAttr(attrs::arena)) return ExitDone;
-  std::optional<int64_t> rows = smallerPredictBatch(module, options, run.common->predict);
+  std::optional<int64_t> rows = smallerPredictBatch(module, options, run.common->predict, run.common->searches);
   if (!rows) return ExitDone;
   CommandOptions again = options;
   again.input.predictRows = rows;

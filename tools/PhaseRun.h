@@ -5,6 +5,7 @@
 
 #include "passes/Pipeline.h"
 #include "passes/rematerialize/FrontierMemory.h"
+#include "passes/sharding/search/SearchMemory.h"
 #include "tools/PredictBatch.h"
 #include "tools/Report.h"
 #include "tools/TargetOption.h"
@@ -15,6 +16,7 @@ namespace tessera {
 struct CommonResults {
   FrontierMemory frontier;
   PredictBytes predict;
+  SearchMemory searches;
   bool keepsTiled = false; ///< whether there will be other runs
   /// Modules after `tile`, by the rows of `predict` that the options name; 0: none.
   std::map<int64_t, mlir::OwningOpRef<mlir::ModuleOp>> tiled;
@@ -31,7 +33,7 @@ struct PhaseRun {
   std::shared_ptr<CommonResults> common;
   bool printsWarnings = true;
   std::vector<mlir::Diagnostic> *heldWarnings = nullptr; ///< if not null, warnings go here instead
-  bool hasWarned = false; ///< a phase had a warning
+  bool hasWarned = false;                                ///< a phase had a warning
 };
 
 /// Whether the input is a dump.

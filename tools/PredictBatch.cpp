@@ -26,7 +26,9 @@ static int64_t predictRows(ModuleOp module) {
 
 /// What `predict` of the model takes with so many rows, beside state. Without the other entry functions: what is stored
 /// in each of them does not depend on the others, which share its state only.
-static std::optional<int64_t> planPredict(MLIRContext &context, const CommandOptions &options, int64_t rows) {
+static std::optional<int64_t> planPredict(ModuleOp module, const CommandOptions &options, int64_t rows,
+                                          SearchMemory &searches) {
+  MLIRContext &context = *module.getContext();
   CommandOptions trial = options;
   trial.input.predictRows = rows;
   Input input = readForTarget(context, trial);
@@ -34,7 +36,8 @@ static std::optional<int64_t> planPredict(MLIRContext &context, const CommandOpt
   // The user's words about ranks may be about axes and states that only the step has.
   ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
   PipelineOptions first;
-  first.compileTo = "localize";
+  first.compileTo = "localize", first.searches = &searches;
+  setOrRemoveAttr(*input.module, attrs::searchMemory, module->getAttr(attrs::searchMemory));
   const ShardSettings ranks = ShardSettings::of(*input.module); // the step decides what is found for --devices
   if ((!ranks.mesh.empty() || ranks.devices > 1) && failed(runPipeline(*input.module, first))) return std::nullopt;
   for (func::FuncOp function : entryFunctions(*input.module))
@@ -44,14 +47,14 @@ static std::optional<int64_t> planPredict(MLIRContext &context, const CommandOpt
   return plannedBytes(*input.module, "predict") - stateBytes(*input.module);
 }
 
-std::optional<int64_t> tessera::smallerPredictBatch(ModuleOp module, const CommandOptions &options,
-                                                    PredictBytes &known) {
+std::optional<int64_t> tessera::smallerPredictBatch(ModuleOp module, const CommandOptions &options, PredictBytes &known,
+                                                    SearchMemory &searches) {
   int64_t rows = predictRows(module), limit = plannedBytes(module, "step"), state = stateBytes(module);
   BatchMemory planned{rows, plannedBytes(module, "predict")};
   if (rows <= 1 || planned.bytes <= limit) return std::nullopt;
   auto bytesWith = [&](int64_t fewer) -> std::optional<int64_t> {
     auto [bytes, isNew] = known.try_emplace(fewer);
-    if (isNew) bytes->second = planPredict(*module.getContext(), options, fewer);
+    if (isNew) bytes->second = planPredict(module, options, fewer, searches);
     return bytes->second ? std::optional(state + *bytes->second) : std::nullopt;
   };
   return std::max<int64_t>(1, largestBatch({0, 0}, planned, limit, bytesWith));

@@ -5,6 +5,7 @@
 #include "ir/program/Program.h"
 #include "passes/sharding/StateShardings.h"
 #include "passes/sharding/search/LabelFrontier.h"
+#include "passes/sharding/search/SearchMemory.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -168,18 +169,9 @@ static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSol
   return names;
 }
 
-namespace {
-/// The mesh, and the naming of its axes, on which a function takes the least time.
-struct BestMesh {
-  std::optional<MeshSolution> solution; ///< none: there is none within the limits
-  PinnedMesh pins;
-  double bound = INFINITY, leastBytes = INFINITY, secondsBeyond = INFINITY; ///< of all meshes
-};
-} // namespace
-
-static BestMesh searchMeshes(const ShardingGraph &graph, ArrayRef<Mesh> meshes, const SearchDevices &devices,
-                             SearchLimits limits, const ShardingPins &pins) {
-  BestMesh best;
+static StepSearch searchMeshes(const ShardingGraph &graph, ArrayRef<Mesh> meshes, const SearchDevices &devices,
+                               SearchLimits limits, const ShardingPins &pins) {
+  StepSearch best;
   std::string problem; // of namings that do not suit
   for (ArrayRef<int64_t> mesh : meshes) {
     for (PinnedMesh &naming : pins.namingsOf(mesh, problem)) {
@@ -222,6 +214,19 @@ static DenseMap<unsigned, Form> formsOfStates(const ShardingGraph &graph, const 
 /// The fewest bytes alone would be had for any number of seconds.
 static constexpr double moreThanLeastBytes = 1.02;
 
+static StepSearch searchStep(const ShardingGraph &graph, int64_t count, const SearchDevices &devices,
+                             const SearchOptions &options, const ShardingPins &pins) {
+  std::vector<Mesh> meshes = distinctMeshes(count, devices, pins);
+  SearchLimits limits;
+  limits.bytes = options.bytes, limits.recomputes = options.recomputes;
+  StepSearch best = searchMeshes(graph, meshes, devices, limits, pins);
+  if (best.solution || best.leastBytes == INFINITY) return best;
+  limits.bytes = moreThanLeastBytes * best.leastBytes;
+  best = searchMeshes(graph, meshes, devices, limits, pins);
+  best.isWithin = false;
+  return best;
+}
+
 std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t count, const SearchDevices &devices,
                                                     const SearchOptions &options) {
   func::FuncOp deciding = decidingFunction(module);
@@ -230,15 +235,13 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.tiled = options.tiled;
   ShardingGraph graph(deciding, result.tiled);
   ShardingPins pins(module, options.isPinned ? ShardSettings::of(module) : ShardSettings());
-  std::vector<Mesh> meshes = distinctMeshes(count, devices, pins);
-  SearchLimits limits;
-  limits.bytes = options.bytes, limits.recomputes = options.recomputes;
-  BestMesh best = searchMeshes(graph, meshes, devices, limits, pins);
-  result.isWithin = best.solution.has_value();
-  if (!result.isWithin && best.leastBytes < INFINITY) {
-    limits.bytes = moreThanLeastBytes * best.leastBytes;
-    best = searchMeshes(graph, meshes, devices, limits, pins);
-  }
+  SearchMemory ofThisRun;
+  SearchMemory &memory = options.memory ? *options.memory : ofThisRun;
+  SearchMemory::Entry *known = memory.find(deciding, options);
+  if (!known) known = memory.remember(deciding, options, searchStep(graph, count, devices, options, pins));
+  const StepSearch &best = known->found;
+  if (options.memory) result.alternatives = &known->alternatives;
+  result.isWithin = best.isWithin;
   if (!best.solution) return std::nullopt;
   SmallVector<StringRef> meshNames = nameMesh(graph, *best.solution, best.pins, module);
   for (auto [name, ranks] : llvm::zip(meshNames, best.solution->mesh))

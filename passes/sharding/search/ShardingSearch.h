@@ -50,18 +50,29 @@ struct SearchLimits {
 MeshSolution solveMesh(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
                        const SearchLimits &limits);
 
+/// The mesh, and the naming of its axes, on which the function that decides takes the least time.
+struct StepSearch {
+  std::optional<MeshSolution> solution; ///< none: there is none within the limits
+  PinnedMesh pins;
+  double bound = INFINITY, leastBytes = INFINITY, secondsBeyond = INFINITY; ///< of all meshes
+  bool isWithin = true; ///< what is alive at once is within the limit of bytes
+};
+
+class SearchMemory;
+
 /// A sharding of all entry functions of a module.
 struct ModuleSharding {
   llvm::SmallVector<AxisAttr> mesh; ///< named by the user, or by what is divided along them
   llvm::StringMap<Sharding> ofStates;
   std::vector<std::pair<mlir::func::FuncOp, ShardingTable>> tables;
-  MeshSolution step;          ///< what was found for the function that decides, `step` if there is one
-  bool isPinned = false;      ///< the user says something
-  PinnedMesh pins;            ///< what that is of the mesh
-  TiledContractions tiled;    ///< of the module
-  double bound = 0;           ///< no sharding of that function on any mesh takes fewer seconds
-  bool isWithin = true;       ///< what is alive at once is within the limit
-  bool memoryDecides = false; ///< one takes fewer seconds, but more bytes than the limit
+  MeshSolution step;                       ///< what was found for the function that decides, `step` if there is one
+  bool isPinned = false;                   ///< the user says something
+  PinnedMesh pins;                         ///< what that is of the mesh
+  TiledContractions tiled;                 ///< of the module
+  double bound = 0;                        ///< no sharding of that function on any mesh takes fewer seconds
+  bool isWithin = true;                    ///< what is alive at once is within the limit
+  bool memoryDecides = false;              ///< one takes fewer seconds, but more bytes than the limit
+  mlir::ArrayAttr *alternatives = nullptr; ///< where to keep their description; null: nowhere
 };
 
 /// What is asked of a search.
@@ -70,6 +81,7 @@ struct SearchOptions {
   bool recomputes = false;                                ///< see `SearchLimits`
   bool isPinned = true;                                   ///< what the user says (ShardingPins.h) is kept
   TiledContractions tiled;                                ///< that `tile` will take
+  SearchMemory *memory = nullptr;                         ///< of other searches; null: there is none
 };
 
 /// The sharding that takes the least time for a step on so many devices within the limit of bytes, or with nearly the

@@ -1,0 +1,22 @@
+//===- SearchMemory.cpp - what was found for a step, found once ------------===//
+
+#include "passes/sharding/search/SearchMemory.h"
+#include "mlir/IR/OperationSupport.h"
+
+using namespace mlir;
+using namespace tessera;
+
+SearchMemory::Entry *SearchMemory::find(func::FuncOp step, const SearchOptions &options) {
+  for (const std::unique_ptr<Entry> &entry : entries)
+    if (entry->bytes == options.bytes && entry->recomputes == options.recomputes &&
+        entry->isPinned == options.isPinned &&
+        OperationEquivalence::isEquivalentTo(*entry->step, step, OperationEquivalence::IgnoreLocations))
+      return entry.get();
+  return nullptr;
+}
+
+SearchMemory::Entry *SearchMemory::remember(func::FuncOp step, const SearchOptions &options, StepSearch found) {
+  entries.push_back(std::make_unique<Entry>(
+      Entry{step.clone(), options.bytes, options.recomputes, options.isPinned, std::move(found), {}}));
+  return entries.back().get();
+}
