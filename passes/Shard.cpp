@@ -123,6 +123,8 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     double seconds = found->step.cost.seconds;
     SmallVector<NamedAttribute> amounts{amount("bound", found->bound), amount("bytes", found->step.cost.bytes),
                                         amount("seconds", seconds)};
+    // A limit of a search on behalf of a budget is not the budget, within which the program is in the end.
+    if (settings.budget) memory = *settings.budget;
     if (memory && found->isWithin) amounts.push_back(amount("memory", static_cast<double>(*memory)));
     if (unpinned) amounts.push_back(amount("unpinned", std::min(unpinned->step.cost.seconds, seconds)));
     if (explains) {

@@ -149,7 +149,7 @@ int BudgetRuns::planOnce(PlannedProgram &program) {
 int BudgetRuns::planWithin(PlannedProgram &program) {
   constexpr int mostRounds = 4;
   run.common->tiled.clear(), run.common->predict.clear(); // they are those of a sharding
-  PlannedProgram smallest; // less in the arena may be more in tables of the process
+  PlannedProgram smallest;                                // less in the arena may be more in tables of the process
   std::vector<mlir::Diagnostic> warnings;
   bool triesLeast = false;
   for (int round = 0;; ++round) {
@@ -223,7 +223,8 @@ int BudgetRuns::finish() {
     printPhaseWarning(warning, input.diagnostics.get(), options.input.jsonDiagnostics);
   run.hasWarned = !best.warnings.empty();
   bool fits = best.bytes <= budget;
-  if (!fits && !options.takesLeast) return refuseBudget(*best.input.module, budget, best.bytes, options);
+  bool takesLeast = options.takesLeast || MemorySettings::of(*input.module).isWish;
+  if (!fits && !takesLeast) return refuseBudget(*best.input.module, budget, best.bytes, options);
   bool stopsEarly = !options.compileTo.empty() && options.compileTo != "schedule";
   bool isComplete = !stopsEarly && options.dumpDir.empty() && options.report.empty() && !options.timing;
   if (!fits || isComplete) {

@@ -53,7 +53,7 @@ static void setMemoryOfSearch(ModuleOp module, const Target &device, bool isName
   bool isOpen = reached && phaseIndex(reached.getValue()) < phaseIndex("shard");
   MemorySettings settings = MemorySettings::of(module);
   if (!isOpen || ShardSettings::of(module).devices < 2 || settings != MemorySettings()) return;
-  settings.budget = memoryOf(module, device, isNamed);
+  settings.budget = memoryOf(module, device, isNamed), settings.isWish = settings.budget.has_value();
   settings.record(module);
 }
 

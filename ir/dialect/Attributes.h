@@ -40,7 +40,8 @@ inline constexpr llvm::StringLiteral devices = "tsr.devices";
 /// sharding that is within the limits, of what is alive at once on a rank, and its limit; without `memory` no limit was
 /// kept, because none is known or nothing is within it.
 inline constexpr llvm::StringLiteral foundSharding = "tsr.found_sharding";
-/// The bytes that the search may count as alive at once on a rank; absent: the budget, or the memory of the device.
+/// The bytes that the search may count as alive at once on a rank, none if negative; absent: the budget, or the memory
+/// of the device.
 inline constexpr llvm::StringLiteral searchMemory = "tsr.search_memory";
 /// "library": the library that moves bytes between GPUs also adds, in an order of its own; absent: generated code does.
 inline constexpr llvm::StringLiteral reductions = "tsr.reductions";

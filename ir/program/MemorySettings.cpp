@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace tessera;
 
 static constexpr StringLiteral modeNames[] = {"auto", "none", "layer", "sqrt"};
-static constexpr StringLiteral budgetKey = "budget", arenaKey = "arena";
+static constexpr StringLiteral budgetKey = "budget", arenaKey = "arena", wishKey = "wish";
 
 ArrayRef<StringLiteral> tessera::rematModes() { return modeNames; }
 
@@ -33,7 +33,7 @@ MemorySettings MemorySettings::of(ModuleOp module) {
       auto value = memory.getAs<IntegerAttr>(key);
       return value ? std::optional(value.getInt()) : std::nullopt;
     };
-    settings.budget = number(budgetKey), settings.arena = number(arenaKey);
+    settings.budget = number(budgetKey), settings.arena = number(arenaKey), settings.isWish = memory.contains(wishKey);
   }
   if (auto mode = module->getAttrOfType<StringAttr>(attrs::remat)) settings.mode = parseRematMode(mode.getValue());
   settings.saved = strings(module, attrs::save), settings.recomputed = strings(module, attrs::recompute);
@@ -46,6 +46,7 @@ void MemorySettings::record(ModuleOp module) const {
   SmallVector<NamedAttribute> memory;
   if (arena) memory.push_back(builder.getNamedAttr(arenaKey, builder.getI64IntegerAttr(*arena)));
   if (budget) memory.push_back(builder.getNamedAttr(budgetKey, builder.getI64IntegerAttr(*budget)));
+  if (isWish) memory.push_back(builder.getNamedAttr(wishKey, builder.getUnitAttr()));
   set(attrs::memory, memory.empty() ? Attribute() : builder.getDictionaryAttr(memory));
   set(attrs::remat, mode ? builder.getStringAttr(modeNames[static_cast<size_t>(*mode)]) : Attribute());
   auto list = [&](const std::vector<std::string> &texts) -> Attribute {
