@@ -4,8 +4,9 @@
 usage: overlapped_graph.py DEPTH RANKS EMBEDDING GRAPH ...   # EMBEDDING: the bytes of the embedding's gradient for each
                                                             # rank; of the graphs the largest one is the step's
 
-An exchange can start when what it waits for is done. All else that comes before its first reader runs beside it. Of a
-layer's forward pass six nodes are contractions, of its backward pass twelve; three are between the passes.
+An exchange starts when what it waits for is done. What else the first contraction waits for that waits for it runs
+beside it. Of a layer's forward pass six nodes are contractions, of its backward pass twelve; the logits and the gradients
+of their operands are three.
 """
 
 import sys
@@ -27,58 +28,82 @@ class Graph:
         with open(path, encoding="utf-8") as file:
             lines = [line.rstrip("\n").split("\t") for line in file]
         self.names = [name for name, _ in lines]
-        self.before = []  # by node: a set of bits, all that it waits for
-        for _, direct in lines:
+        self.direct = [list(map(int, direct.split())) for _, direct in lines]  # by node: the nodes that it waits for
+        self.before = []  # the same with those that they wait for, as a set of bits
+        for direct in self.direct:
             all_before = 0
-            for node in map(int, direct.split()):
+            for node in direct:
                 all_before |= self.before[node] | 1 << node
             self.before.append(all_before)
         self.products = [i for i, name in enumerate(self.names) if name == "gemm"]
-        self.computing = [i for i, name in enumerate(self.names) if name != "memory" and not name.startswith("nccl")]
         self.exchanges = list(self.find_exchanges(ranks))
+
+    def is_exchange(self, node):
+        return self.names[node].startswith("nccl")
 
     def find_exchanges(self, ranks):
         """Each call of NCCL is two nodes; the sends and receives of an all-to-all are together."""
         node = 0
         while node < len(self.names):
-            name = self.names[node]
-            if not name.startswith("nccl"):
+            if not self.is_exchange(node):
                 node += 1
                 continue
-            count = 2 if name.startswith("ncclAllGather") else 4 * ranks
-            assert all(other.startswith("nccl") for other in self.names[node : node + count]), node
-            yield Exchange(name.split()[0], int(name.split()[2]), node, node + count - 1)
+            kind, _, size, *_ = self.names[node].split()
+            count = 2 if kind == "ncclAllGather" else 4 * ranks
+            assert all(map(self.is_exchange, range(node, node + count))), node
+            yield Exchange(kind, int(size), node, node + count - 1)
             node += count
 
     def waits(self, node, other):
         return self.before[node] >> other & 1
+
+    def waits_for_kernels(self, node):
+        return any(self.waits(node, i) for i in range(node) if not self.is_exchange(i))
 
     def beside(self, exchange):
         """The contractions between what an exchange waits for and the first one that waits for it."""
         first = next(node for node in self.products if self.waits(node, exchange.end))
         return [i for i in self.products if self.waits(first, i) and not self.waits(exchange.start, i)]
 
+    def held_up(self):
+        """Kernels and contractions that a contraction waits for, but not by way of an exchange."""
+        needed = set(self.products)
+        for node in reversed(range(len(self.names))):
+            if node in needed:
+                needed.update(other for other in self.direct[node] if not self.is_exchange(other))
+        return needed
+
 
 def main(depth, ranks, embedding, paths):
     graph = max((Graph(path, ranks) for path in paths), key=lambda graph: len(graph.names))
     products, last = graph.products, graph.products[-1]
     assert len(products) == depth * (FORWARD + BACKWARD) + 3, len(products)
-    end_of_forward = products[depth * FORWARD - 1]
+    end_of_forward, logits = products[depth * FORWARD - 1], products[depth * FORWARD]
     begin_of_backward = products[depth * FORWARD + 2]
-    gathers = [e for e in graph.exchanges if e.kind == "ncclAllGather" and e.start < last]
-    forward = [e for e in gathers if products[0] < e.start < end_of_forward]
-    between = [e for e in gathers if end_of_forward < e.start < products[depth * FORWARD]]
-    backward = [e for e in gathers if begin_of_backward < e.start and len(graph.beside(e)) > 0]
-    at_once = [e for e in gathers if e.start < products[0]]
-    kernels = sum(graph.waits(e.start, i) for e in at_once for i in graph.computing)
-    print(f"{len(at_once)} gathers before the first contraction wait for {kernels} kernels")
-    for what, some in (("forward", forward), ("the loss", between), ("backward", backward)):
-        print(f"{what}: {len(some)} gathers, each beside {min(len(graph.beside(e)) for e in some)} contractions or more")
+    gathers = [e for e in graph.exchanges if e.kind == "ncclAllGather" and graph.waits(last, e.end)]
+    at_once = [e for e in gathers if not graph.waits_for_kernels(e.start)]
+    print(f"{len(at_once)} gathers wait for no kernel")
+    others = [e for e in gathers if e not in at_once]
+    passes = {
+        "forward pass": [e for e in others if e.start < end_of_forward],
+        "the loss": [e for e in others if end_of_forward < e.start < logits],
+        "backward pass": [e for e in others if begin_of_backward < e.start],
+    }
+    for what, some in passes.items():
+        least = min(len(graph.beside(e)) for e in some)
+        print(f"{what}: {len(some)} gathers, each beside at least {least} contractions")
+
     gradients = [e for e in graph.exchanges if e.kind != "ncclAllGather" and e.bytes != embedding]
     early = sum(e.bytes for e in gradients if not graph.waits(e.start, last))
     print(f"gradients of layers: {100 * early / sum(e.bytes for e in gradients):.0f} % start before the backward pass ends")
-    waiting = sum(graph.waits(i, e.end) for e in gradients for i in products)
-    print(f"contractions that wait for a gradient of a layer: {waiting}")
+    ends = {e.end: e for e in gradients}
+    room = [
+        sum(ends[other].start < i < node for i in products)
+        for node in graph.held_up()
+        for other in graph.direct[node]
+        if other in ends
+    ]
+    print(f"what a contraction waits for waits {len(room)} times for one, at least {min(room)} contractions later")
 
 
 main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])

@@ -162,6 +162,8 @@ TEST_F(CallCosts, ExchangesBesideKernels) {
     call.exchange = {ExchangeKind::AllGather, bytes, {double(bytes), 1}, {}};
     return call;
   };
+  ProgramCall kernel = callOf({accessOf(0, {}, layerBytes)});
+  kernel.work.gemms.push_back({ElementType::F32, 1, 4096, 4096, 4096});
   for (int64_t bytes : {int64_t(1) << 10, int64_t(1) << 30}) {
     CallSequence calls{"step",
                        {LoopBegin{"micro", 2, false, StepPass::Backward},
