@@ -48,8 +48,8 @@ static Operation *lastReader(Value value, Block *block, Operation *last) {
   return last;
 }
 
-/// The op before which the prologue of a repeat is: as early as what is sent allows, but behind the repeat before it, so
-/// that no more than a layer waits in memory, and behind exchanges that start there, since they are needed first.
+/// The op before which the prologue of a repeat is: as early as what is sent allows, but behind the repeat before it,
+/// so that no more than a layer waits in memory, and behind exchanges that start there, since they are needed first.
 static Operation *findPrologue(RepeatOp repeat, ArrayRef<StartOp> starts) {
   Operation *last = nullptr; // of those that it must be behind
   auto follow = [&](Operation *op) {

@@ -2,10 +2,10 @@
 //
 // On a device whose exchanges run beside kernels, time is lost only where kernels wait for them. So `schedule`
 //
-//   1. starts exchanges of slices and invariants of a repeat an iteration early (`tsr.early`), such as the gathers of a
-//      layer's weights (passes/analysis/EarlyStarts.h);
-//   2. gives exchanges whose results only leave the repeat places of their own (`tsr.late`), such as the reductions of a
-//      layer's gradients, so that kernels of the layers that follow need not wait until these places are free;
+//   1. starts exchanges of slices and invariants of a repeat an iteration early (`tsr.early`), such as the gathers of
+//      a layer's weights (passes/analysis/EarlyStarts.h);
+//   2. gives exchanges whose results only leave the repeat places of their own (`tsr.late`), such as the reductions of
+//      a layer's gradients, so that kernels of the layers that follow need not wait until these places are free;
 //   3. starts others as far up in their block as what they send allows, but behind the repeats before the last one.
 //
 // Each of these takes memory.

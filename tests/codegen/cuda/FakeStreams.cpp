@@ -4,8 +4,8 @@
 // FAKE_CUDA_SOON=N, stream N (from 1) runs its work at once. So a program that reads or writes too early fails in every
 // run, not in some. The nodes of a graph run in a different order at each launch, as far as their dependencies allow.
 //
-// With FAKE_CUDA_GRAPHS=PREFIX each graph is written to PREFIX.PROCESS.NUMBER when it is instantiated: for each node, in
-// the order in which they were recorded, a line with its name, a tab, and the numbers of the nodes that it waits for.
+// With FAKE_CUDA_GRAPHS=PREFIX each graph is written to PREFIX.PROCESS.NUMBER when it is instantiated: for each node,
+// in the order in which they were recorded, a line with its name, a tab, and the numbers of the nodes it waits for.
 //
 //===----------------------------------------------------------------------===//
 

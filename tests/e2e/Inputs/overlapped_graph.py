@@ -5,8 +5,8 @@ usage: overlapped_graph.py DEPTH RANKS EMBEDDING GRAPH ...   # EMBEDDING: the by
                                                             # rank; of the graphs the largest one is the step's
 
 An exchange starts when what it waits for is done. What else the first contraction waits for that waits for it runs
-beside it. Of a layer's forward pass six nodes are contractions, of its backward pass twelve; the logits and the gradients
-of their operands are three.
+beside it. Of a layer's forward pass six nodes are contractions, of its backward pass twelve; the logits and the
+gradients of their operands are three.
 """
 
 import sys
@@ -95,7 +95,8 @@ def main(depth, ranks, embedding, paths):
 
     gradients = [e for e in graph.exchanges if e.kind != "ncclAllGather" and e.bytes != embedding]
     early = sum(e.bytes for e in gradients if not graph.waits(e.start, last))
-    print(f"gradients of layers: {100 * early / sum(e.bytes for e in gradients):.0f} % start before the backward pass ends")
+    percent = 100 * early / sum(e.bytes for e in gradients)
+    print(f"gradients of layers: {percent:.0f} % start before the backward pass ends")
     ends = {e.end: e for e in gradients}
     room = [
         sum(ends[other].start < i < node for i in products)

@@ -164,11 +164,11 @@ TEST_F(CallCosts, ExchangesBesideKernels) {
   };
   ProgramCall kernel = callOf({accessOf(0, {}, layerBytes)});
   kernel.work.gemms.push_back({ElementType::F32, 1, 4096, 4096, 4096});
-  for (int64_t bytes : {int64_t(1) << 10, int64_t(1) << 30}) {
+  for (int64_t bytes : {int64_t(1) << 10, int64_t(1) << 32}) {
     CallSequence calls{"step",
                        {LoopBegin{"micro", 2, false, StepPass::Backward},
-                        LoopBegin{"layer", 4, false, StepPass::Backward}, callOf({accessOf(0, {}, layerBytes)}),
-                        exchangeOf(bytes, true), exchangeOf(1 << 20, false), LoopEnd{}, LoopEnd{}}};
+                        LoopBegin{"layer", 4, false, StepPass::Backward}, kernel, exchangeOf(bytes, true),
+                        exchangeOf(1 << 20, false), LoopEnd{}, LoopEnd{}}};
     ProgramCosts costs(calls, *Target::named("h100"), 1);
     double kernels = 0, beside = 0, others = 0;
     for (const CallCost &cost : costsOf(calls, costs.getModel())) {
