@@ -140,9 +140,10 @@ function footRow(rows) {
                  columns.filter(({number}) => number).map((column) => cell(all, column)));
 }
 
-function describePrediction({seconds, passes}) {
+function describePrediction({seconds, passes, beside}) {
   const parts = Object.entries(passes || {}).map(([pass, time]) => `${pass} ${formatSeconds(time)}`);
-  const whole = `The whole is the predicted time of ${shownEntry()}, ${formatSeconds(seconds)}`;
+  const more = beside ? `, with exchanges beside kernels, ${formatSeconds(beside)}` : '';
+  const whole = `The whole is the predicted time of ${shownEntry()}, ${formatSeconds(seconds)}${more}`;
   return parts.length > 1 ? `${whole}: ${parts.join(', ')}.` : `${whole}.`;
 }
 
