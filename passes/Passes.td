@@ -433,6 +433,9 @@ def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
              and tsr.arena = 123456 on the module
     ```
 
+    Has exchanges between ranks run beside kernels, where the device can and there is memory for it (docs/sharding.md,
+    "Beside kernels"): the starts that run an iteration early get `tsr.early`, those that nothing waits for `tsr.late`.
+
     Fuses horizontally: on a GPU independent kernels, which then run in one launch; on a CPU GEMMs with a common
     operand, which one function then computes (docs/ir.md, "Horizontal fusion"). The ops of a group become adjacent and
     get one number, `tsr.group`. Neither may cost a copy or more than a little memory.
@@ -442,8 +445,11 @@ def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {
     Requires: `fuse`. Ensures: every value has a place, and each op finds at its operands' places exactly the bytes that
     were written for them; the verify pass proves it by executing each entry function on symbols.
   }];
+  let options = [Option<"overlapsExchanges", "overlap-exchanges", "bool", "false",
+                        "exchanges run beside kernels, whatever the device can">];
   let statistics = [Statistic<"copiesInserted", "copies-inserted", "copies that no choice of places avoids">,
                     Statistic<"arenaBytes", "arena-bytes", "size of the arena, in bytes">,
+                    Statistic<"exchangesOverlapped", "exchanges-overlapped", "exchanges that run beside kernels">,
                     Statistic<"launchesSaved", "launches-saved", "kernels that run in the launch of another kernel">,
                     Statistic<"gemmsFused", "gemms-fused",
                               "GEMMs that are fused horizontally with another one">,

@@ -2,13 +2,14 @@
 //
 // 1. For each entry function decide which values share storage (`StoragePlan`). Where two values would collide, copy an
 //    operand and decide again.
-// 2. Fuse horizontally: kernels on a GPU (`formLaunches`), GEMMs on a CPU (`fuseGemmsHorizontally`), where that costs
+// 2. Have exchanges run beside kernels, on a device that can (`overlapExchanges`), within the memory that there is.
+// 3. Fuse horizontally: kernels on a GPU (`formLaunches`), GEMMs on a CPU (`fuseGemmsHorizontally`), where that costs
 //    neither copies nor memory.
-// 3. Move ops where that lowers peak live memory (`lowerPeak`). Fused ops stay together.
-// 4. Place state at the start of the arena, in the order of the table.
-// 5. Pack the other buffers of each entry function after it by lifetime (`packBuffers`).
-// 6. Write the places on arguments, results, ops and repeats.
-// 7. Clear the mark of what the target cannot fuse, or computes faster one by one (`splitLaunches`, `splitGemms`).
+// 4. Move ops where that lowers peak live memory (`lowerPeak`). Fused ops stay together.
+// 5. Place state at the start of the arena, in the order of the table.
+// 6. Pack the other buffers of each entry function after it by lifetime (`packBuffers`).
+// 7. Write the places on arguments, results, ops and repeats.
+// 8. Clear the mark of what the target cannot fuse, or computes faster one by one (`splitLaunches`, `splitGemms`).
 //    Memory was planned as if it were fused, so that no plan depends on speeds. Marks are final: code generation
 //    follows them.
 //
@@ -21,6 +22,7 @@
 #include "passes/analysis/Views.h"
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/launch/Launches.h"
+#include "passes/launch/OverlappedExchanges.h"
 #include "passes/memory/MemoryLimit.h"
 #include "passes/memory/PeakOrder.h"
 #include "passes/memory/PlanStorage.h"
@@ -39,7 +41,9 @@ static constexpr int64_t kernelGrowthDivisor = 4096, littleBytes = 64 << 10;
 
 namespace {
 struct SchedulePass : tessera::impl::SchedulePassBase<SchedulePass> {
+  using Base::Base;
   void runOnOperation() override;
+  void overlap(func::FuncOp function, StoragePlan &plan, int64_t room);
   void fuseKernels(func::FuncOp function, const StoragePlan &before, const MemoryLimit &limit);
 };
 } // namespace
@@ -74,6 +78,32 @@ void SchedulePass::fuseKernels(func::FuncOp function, const StoragePlan &before,
     fused = formLaunches(function, memory, [&] { return limit.holds(true); });
   }
   launchesSaved += fused;
+}
+
+/// What the arena may take: what is asked for, and what the device has but for a part that other memory of the program
+/// needs.
+static int64_t largestArena(const MemorySettings &settings, const Target &target) {
+  constexpr int64_t parts = 16;
+  int64_t device = target.figures.memoryBytes.value_or(std::numeric_limits<int64_t>::max());
+  int64_t most = device - device / parts;
+  return settings.arena ? std::min(most, *settings.arena) : most;
+}
+
+/// Has exchanges of a function whose storage is planned run beside kernels, as many as `room` bytes beside state allow.
+void SchedulePass::overlap(func::FuncOp function, StoragePlan &plan, int64_t room) {
+  OpOrder order(function);
+  for (bool marksLate : {true, false}) {
+    if (OverlapCounts counts = overlapExchanges(function, marksLate); counts.all() > 0) {
+      StoragePlan changed(function);
+      if (changed.getCopies().empty() && packBuffers(changed.lifetimes()).bytes <= room) {
+        exchangesOverlapped += counts.all();
+        plan = std::move(changed);
+        return;
+      }
+    }
+    clearOverlaps(function);
+    order.restore();
+  }
 }
 
 /// Gives state its places and returns the bytes it takes.
@@ -129,6 +159,8 @@ void SchedulePass::runOnOperation() {
     if (failed(plan)) return signalPassFailure();
     // Not for `init`, which runs once, nor for an audit, which pairs the calls of two functions by their order.
     if (function.getName() != "init" && !hasShadow(module)) {
+      if (overlapsExchanges || target->overlapsExchanges)
+        overlap(function, *plan, largestArena(settings, *target) - stateBytes);
       MemoryLimit limit(function, *plan, stateBytes, settings.arena);
       if (target->fusesLaunches) fuseKernels(function, *plan, limit);
       if (target->fusesGemms && !hasFusedGemms(function)) gemmsFused += fuseGemmsHorizontally(function, limit);

@@ -135,6 +135,7 @@ std::string PlannedTime::describeParts() const {
   addRepeats("", [&](size_t i) { return spansPasses(entry.repeats, i); });
   if (std::optional<double> exchanges = ranks.exchangeSeconds())
     text += describePart("exchanges, in all", *exchanges, entry.seconds);
+  if (entry.beside > 0) text += describePart("  beside kernels", entry.beside, entry.seconds);
   return text;
 }
 
@@ -182,6 +183,7 @@ Json PlannedTime::asJson() const {
                {"seconds", entry->seconds},
                {"least", entry->least},
                {"most", entry->most},
+               {"beside", entry->beside},
                {"assumed_links", entry->assumedLinks},
                {"passes", entry->passes}};
   Json repeats = Json::array();

@@ -4,12 +4,15 @@
 // address is the arena plus its place. Where two values should share storage but `schedule` gave them different places,
 // the code copies: an operand of a repeat and the region argument, or a returned value and the function's result.
 //
+// The start of an early exchange is called where it runs (EarlyStarts.h), once before the loop and once in it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "codegen/program/EntryCode.h"
 #include "codegen/program/EntryFunctionBuilder.h"
 #include "ir/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/analysis/EarlyStarts.h"
 #include "passes/analysis/StepPasses.h"
 #include "passes/analysis/ValueNames.h"
 #include "passes/analysis/Views.h"
@@ -29,8 +32,8 @@ namespace {
 class EntryEmitter {
 public:
   EntryEmitter(func::FuncOp function, ModuleOp code, Backend &backend, ProgramTables &tables)
-      : function(function), names(function), backend(backend), kernels(tables.kernels), gemms(tables.gemms),
-        exchanges(tables.exchanges), links(RankLinks::of(function->getParentOfType<ModuleOp>())),
+      : function(function), names(function), early(function), backend(backend), kernels(tables.kernels),
+        gemms(tables.gemms), exchanges(tables.exchanges), links(RankLinks::of(function->getParentOfType<ModuleOp>())),
         code(code, function.getName()) {
     calls.entry = function.getName().str();
   }
@@ -61,6 +64,11 @@ private:
   }
   KernelOrigin originOf(ArrayRef<Operation *> ops) const;
   CallSite siteOf(ArrayRef<Operation *> ops);
+  /// The number of an exchange in the manifest's list.
+  uint32_t enterExchange(StartOp op) {
+    return exchanges.has(op) ? exchanges.numberOf(op)
+                             : exchanges.add(op, names.nameOf(op.getX()), names.lineOf(op.getResult()), siteOf({op}));
+  }
   /// Places the result, and copies what the contraction adds to into it.
   LogicalResult prepareResult(ContractOp op);
   LogicalResult emitRepeat(RepeatOp op);
@@ -71,10 +79,17 @@ private:
   LogicalResult emitCopyOp(ReorderOp op);
   LogicalResult emitStart(StartOp op);
   LogicalResult emitWait(WaitOp op);
+  /// Emits the early starts of a repeat's first iteration.
+  LogicalResult emitPrologue(RepeatOp op);
+  /// Emits the early starts of the next iteration that run behind an op.
+  LogicalResult emitEarlyBehind(Operation *op);
+  /// Emits the call of an early start, at the innermost of `inductions`.
+  LogicalResult callEarly(StartOp op);
 
   /// Gives `value` the place in the attribute; an error on `op` if there is none.
   LogicalResult place(Value value, Attribute attr, Operation *op);
   LogicalResult placeResults(Operation *op);
+  LogicalResult placeArguments(RepeatOp op);
   /// The address of a placed value, in the current iteration of the enclosing repeats.
   Value address(Value value) { return code.address(places.lookup(value), inductions); }
   Value addressOrNull(Value value) { return value ? address(value) : code.nullAddress(); }
@@ -86,6 +101,7 @@ private:
 
   func::FuncOp function;
   ValueNames names;
+  EarlyStarts early;
   Backend &backend;
   KernelTable &kernels;
   GemmTable &gemms;
@@ -114,6 +130,13 @@ LogicalResult EntryEmitter::placeResults(Operation *op) {
   auto list = op->getAttrOfType<ArrayAttr>(attrs::places);
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     if (failed(place(result, list && i < list.size() ? list[i] : Attribute(), op))) return failure();
+  return success();
+}
+
+LogicalResult EntryEmitter::placeArguments(RepeatOp op) {
+  ArrayAttr list = op.getArgPlacesAttr();
+  for (auto [i, argument] : llvm::enumerate(op.getBlock().getArguments()))
+    if (failed(place(argument, list && i < list.size() ? list[i] : Attribute(), op))) return failure();
   return success();
 }
 
@@ -285,14 +308,49 @@ LogicalResult EntryEmitter::emitCopyOp(ReorderOp op) {
 
 LogicalResult EntryEmitter::emitStart(StartOp op) {
   if (failed(placeResults(op))) return failure();
-  uint32_t number = exchanges.add(op, names.nameOf(op.getX()), names.lineOf(op.getResult()), siteOf({op}));
+  uint32_t number = enterExchange(op);
   ProgramCall call;
   call.kind = CallKind::Exchange, call.number = number, call.first = op, call.pass = stepPass(op);
-  call.exchange = links.workOf(op);
+  call.exchange = links.workOf(op), call.isBeside = isEarly(op) || isLate(op);
   call.accesses = {accessTo(op.getX(), tensorType(op.getX()).getNumBytes(), false),
                    accessTo(op.getResult(), op.getType().getNumBytes(), true)};
   calls.steps.emplace_back(std::move(call));
-  code.startExchange(number, address(op.getX()), address(op.getResult()));
+  // An early one runs elsewhere.
+  if (!isEarly(op)) code.startExchange(number, address(op.getX()), address(op.getResult()));
+  return success();
+}
+
+LogicalResult EntryEmitter::callEarly(StartOp op) {
+  for (Operation *view : viewsOfSent(op))
+    if (failed(placeResults(view))) return failure();
+  if (failed(placeResults(op))) return failure();
+  code.startExchange(enterExchange(op), address(op.getX()), address(op.getResult()));
+  return success();
+}
+
+LogicalResult EntryEmitter::emitPrologue(RepeatOp op) {
+  if (failed(placeArguments(op))) return failure();
+  inductions.push_back(code.firstIndex(op.getAxis().getSize(), op.getReverse()));
+  for (StartOp start : early.in(op))
+    if (failed(callEarly(start))) return failure();
+  inductions.pop_back();
+  return success();
+}
+
+LogicalResult EntryEmitter::emitEarlyBehind(Operation *op) {
+  ArrayRef<StartOp> starts = early.behind(op);
+  if (starts.empty()) return success();
+  auto repeat = cast<RepeatOp>(op->getParentOp());
+  Value now = inductions.pop_back_val();
+  auto emit = [&](Value next) {
+    inductions.push_back(next);
+    for (StartOp start : starts)
+      if (failed(callEarly(start))) return failure();
+    inductions.pop_back();
+    return success();
+  };
+  if (failed(code.ifNext(now, repeat.getAxis().getSize(), repeat.getReverse(), emit))) return failure();
+  inductions.push_back(now);
   return success();
 }
 
@@ -316,10 +374,7 @@ void EntryEmitter::copyCarriedOperands(RepeatOp op) {
 }
 
 LogicalResult EntryEmitter::emitRepeat(RepeatOp op) {
-  if (failed(placeResults(op))) return failure();
-  ArrayAttr argPlaces = op.getArgPlacesAttr();
-  for (auto [i, argument] : llvm::enumerate(op.getBlock().getArguments()))
-    if (failed(place(argument, argPlaces && i < argPlaces.size() ? argPlaces[i] : Attribute(), op))) return failure();
+  if (failed(placeResults(op)) || failed(placeArguments(op))) return failure();
   copyCarriedOperands(op);
   calls.steps.emplace_back(
       LoopBegin{op.getAxis().getName().str(), op.getAxis().getSize(), op.getReverse(), stepPass(op)});
@@ -373,7 +428,9 @@ LogicalResult EntryEmitter::emitOp(Operation *op) {
 LogicalResult EntryEmitter::emitBlock(Block &block) {
   for (Operation &op : block) {
     if (op.getPrevNode() && isSameLaunch(op.getPrevNode(), &op)) continue; // called with the first
-    if (failed(emitOp(&op))) return failure();
+    for (RepeatOp repeat : early.prologuesBefore(&op))
+      if (failed(emitPrologue(repeat))) return failure();
+    if (failed(emitOp(&op)) || failed(emitEarlyBehind(&op))) return failure();
   }
   return success();
 }

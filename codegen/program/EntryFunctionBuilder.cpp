@@ -137,3 +137,25 @@ LogicalResult EntryFunctionBuilder::loop(int64_t count, bool reverse, llvm::func
   builder.setInsertionPointToEnd(exit);
   return success();
 }
+
+/// Emits
+///
+///   index + 1 < count (reverse: index > 0) ? body(index + 1) (reverse: index - 1), then behind : behind
+LogicalResult EntryFunctionBuilder::ifNext(Value index, int64_t count, bool reverse,
+                                           llvm::function_ref<LogicalResult(Value)> body) {
+  Value next = LLVM::AddOp::create(builder, loc, index, constant(reverse ? -1 : 1));
+  Value isThere = reverse ? LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sge, next, constant(0))
+                          : LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, next, constant(count));
+  Block *before = builder.getInsertionBlock();
+  Region &region = function.getBody();
+  Block *inside = builder.createBlock(&region, region.end());
+  if (failed(body(next))) return failure();
+  Block *end = builder.getInsertionBlock();
+  Block *behind = builder.createBlock(&region, region.end());
+  builder.setInsertionPointToEnd(before);
+  LLVM::CondBrOp::create(builder, loc, isThere, inside, behind);
+  builder.setInsertionPointToEnd(end);
+  LLVM::BrOp::create(builder, loc, ValueRange{}, behind);
+  builder.setInsertionPointToEnd(behind);
+  return success();
+}

@@ -36,6 +36,12 @@ public:
   /// Emits a loop of `count` iterations. `body` emits one of them and gets its index (i64), which counts down in a
   /// `reverse` loop. Stops if `body` fails.
   llvm::LogicalResult loop(int64_t count, bool reverse, llvm::function_ref<llvm::LogicalResult(Value index)> body);
+  /// Emits `body` such that it runs only if there is an iteration behind that of `index` in such a loop. `body` gets
+  /// the next one's index. Stops if `body` fails.
+  llvm::LogicalResult ifNext(Value index, int64_t count, bool reverse,
+                             llvm::function_ref<llvm::LogicalResult(Value next)> body);
+  /// The index of the first iteration of such a loop.
+  Value firstIndex(int64_t count, bool reverse) { return constant(reverse ? count - 1 : 0); }
   Value truncateToI32(Value x);
 
   /// Ends the function.

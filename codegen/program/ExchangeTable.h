@@ -30,6 +30,7 @@ public:
     entries.push_back(std::move(entry));
     return numbers[op] = entries.size() - 1;
   }
+  bool has(StartOp op) const { return numbers.contains(op); }
   /// Of a start that was added.
   uint32_t numberOf(StartOp op) const { return numbers.lookup(op); }
   llvm::ArrayRef<Entry> getEntries() const { return entries; }

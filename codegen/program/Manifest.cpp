@@ -442,6 +442,7 @@ void ManifestWriter::writePredicted() {
           json.attribute("seconds", sixDigits(entry.seconds));
           json.attribute("least", sixDigits(model.leastOf(entry.seconds, entry.calls, entry.assumedSeconds)));
           json.attribute("most", sixDigits(model.mostOf(entry.seconds, entry.assumedSeconds)));
+          if (entry.besideSeconds > 0) json.attribute("beside", sixDigits(entry.besideSeconds));
           if (!entry.assumedLinks.empty())
             json.attributeArray("assumed_links", [&] {
               for (const std::string &linkClass : entry.assumedLinks) json.value(linkClass);

@@ -88,6 +88,12 @@ inline constexpr llvm::StringLiteral along = "tsr.along";
 /// On adjacent ops of a block that are horizontally fused, kernels on a GPU or GEMMs on a CPU: the number (i64) of
 /// their group. After `schedule`.
 inline constexpr llvm::StringLiteral fusionGroup = "tsr.group";
+/// Unit, on a `tsr.start` in a repeat, after `schedule`: it runs in the iteration before its own
+/// (passes/analysis/EarlyStarts.h).
+inline constexpr llvm::StringLiteral early = "tsr.early";
+/// Unit, on a `tsr.start` in a repeat, after `schedule`: what it brings is needed for results of the repeat only, and
+/// while the repeat runs, what it sends and receives has places that nothing else uses.
+inline constexpr llvm::StringLiteral late = "tsr.late";
 /// On a kernel that has lost results: how a GPU divides its sums as before, array<i64: VECTOR, GROUP>
 /// (passes/kernel/ThreadMapping.h); absent: as what it reads and writes suggests.
 inline constexpr llvm::StringLiteral sums = "tsr.sums";

@@ -34,6 +34,7 @@ static Target anyGpu() {
   target.leastTiledMatrices = 1, target.mostTiledBytes = std::numeric_limits<int64_t>::max();
   target.tilesInRegisters = true;
   target.fusesLaunches = true, target.fusesGemms = false;
+  target.overlapsExchanges = true;
   return target;
 }
 

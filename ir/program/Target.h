@@ -105,6 +105,8 @@ struct Target {
   bool fusesLaunches = false;
   /// Independent GEMMs with a common operand are fused horizontally.
   bool fusesGemms = true;
+  /// Exchanges with other ranks run beside kernels that do not need what they bring.
+  bool overlapsExchanges = false;
   /// How fast horizontally fused GEMMs must be, in percent of the faster way to compute them one by one.
   int64_t fusedSpeedPercent = 100;
 

@@ -1,13 +1,17 @@
 //===- Timeline.cpp - lifetimes of values ---------------------------------===//
 
 #include "passes/analysis/Timeline.h"
+#include "passes/analysis/EarlyStarts.h"
 #include "passes/analysis/LaunchGroups.h"
 #include "passes/analysis/Views.h"
 
 using namespace mlir;
 using namespace tessera;
 
-Timeline::Timeline(func::FuncOp function) { number(function.getBody().front()); }
+Timeline::Timeline(func::FuncOp function) {
+  number(function.getBody().front());
+  noteExchanges(function.getBody().front(), EarlyStarts(function));
+}
 
 void Timeline::number(Block &block) {
   for (Operation &op : block) {
@@ -22,7 +26,21 @@ void Timeline::number(Block &block) {
   }
 }
 
+void Timeline::noteExchanges(Block &block, const EarlyStarts &early) {
+  for (Operation &op : block) {
+    if (auto repeat = dyn_cast<RepeatOp>(op)) noteExchanges(repeat.getBlock(), early);
+    auto start = dyn_cast<StartOp>(op);
+    if (!start || !(isEarly(start) || isLate(start))) continue;
+    auto around = cast<RepeatOp>(start->getParentOp());
+    std::pair<int, int> moments{at(isEarly(start) ? early.prologueOf(around) : around.getOperation()), endOf(around)};
+    overlapped[start.getResult()] = moments;
+    if (WaitOp wait = waitOf(start)) overlapped[wait.getResult()] = moments;
+    if (isLate(start)) overlapped[viewRoot(start.getX())] = moments;
+  }
+}
+
 int Timeline::definition(Value root) const {
+  if (auto found = overlapped.find(root); found != overlapped.end()) return found->second.first;
   if (auto join = root.getDefiningOp<JoinOp>()) {
     // Its buffer is in use once the first part is written.
     int first = at(join);
@@ -52,6 +70,7 @@ int Timeline::lastUseOfAlias(Value value) const {
 }
 
 int Timeline::lastUse(Value root) const {
+  if (auto found = overlapped.find(root); found != overlapped.end()) return found->second.second;
   Operation *op = root.getDefiningOp();
   int last = lastUseOfAlias(root);
   // The parts are in the buffer of the joined value.

@@ -4,6 +4,9 @@
 // then one where it ends. The operands of a repeat live until it ends; values in its body live within one iteration.
 // The ops of a launch have one moment.
 //
+// What an early exchange receives (EarlyStarts.h) lives from the prologue to the end of the repeat; what a late one
+// sends and receives lives as long as the repeat runs.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_PASSES_ANALYSIS_TIMELINE_H
@@ -12,6 +15,8 @@
 #include "ir/dialect/Tsr.h"
 
 namespace tessera {
+
+class EarlyStarts;
 
 class Timeline {
 public:
@@ -30,8 +35,10 @@ public:
 
 private:
   void number(mlir::Block &block);
+  void noteExchanges(mlir::Block &block, const EarlyStarts &early);
   int lastUseOfAlias(mlir::Value value) const;
   llvm::DenseMap<mlir::Operation *, int> begin, end;
+  llvm::DenseMap<mlir::Value, std::pair<int, int>> overlapped; ///< of exchanges: definition and last use
   int next = 1;
 };
 

@@ -38,6 +38,7 @@ struct ProgramCall {
   KernelWork work;
   std::vector<CallAccess> accesses;
   ExchangeWork exchange = {}; ///< of an exchange
+  bool isBeside = false; ///< an exchange that runs beside kernels of the loop around it, as far as they take as long
 };
 
 /// A repeat begins. Its steps are those up to its `LoopEnd`.

@@ -27,6 +27,8 @@ struct EntryCost {
   /// What contractions reach at most with operands of the type that most of their operations have.
   ElementType type = ElementType::F32;
   double peak = 0;
+  double besideSeconds =
+      0; ///< of exchanges that run beside kernels: they are not in `seconds`, nor in the times of parts
   /// Of exchanges over links that the description does not say the bandwidth of, and the classes of these.
   double assumedSeconds = 0;
   std::set<std::string> assumedLinks;

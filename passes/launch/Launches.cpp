@@ -20,6 +20,7 @@
 #include "ir/program/Program.h"
 #include "passes/analysis/Views.h"
 #include "passes/launch/FusedLaunch.h"
+#include "passes/launch/OverlappedExchanges.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -64,6 +65,7 @@ struct FusionCandidate {
   int position;        ///< in the block
   int64_t bytes = 0;   ///< read and written
   bool isLight = true; ///< needs few registers, so that it may be fused with large kernels
+  bool isLate = false; ///< waits for a late exchange, for which kernels of others should not wait
   /// The position before which it must be issued: with the room that there is in memory, without it, and the one of the
   /// two that is in force.
   int deadline = 0, strict = 0, last = 0;
@@ -149,6 +151,7 @@ int LaunchFinder::lastUseBesides(Value value, Operation *op) const {
 void LaunchFinder::note(KernelOp kernel, const MemoryRoom &memory) {
   FusionCandidate candidate{kernel, positions.lookup(kernel)};
   candidate.isLight = isSingleSweep(kernel);
+  candidate.isLate = readsLate(kernel);
   for (Value value : kernel.getInputs()) candidate.bytes += bytesOf(value);
   for (Value value : kernel.getResults()) candidate.bytes += bytesOf(value);
   if (scatters(kernel) || !(candidate.isLight || candidate.isSmall())) return;
@@ -223,7 +226,9 @@ SmallVector<FusionCandidate *> LaunchFinder::groupOf(FusionCandidate &first, int
       continue;
     }
     bool small = areSmall && other.isSmall(), light = areLight && other.isLight;
-    if (!(small || light) || pointers + own > mostPointers || !(other.position <= now || other.mayAdvance)) continue;
+    if (other.isLate != first.isLate || !(small || light) || pointers + own > mostPointers ||
+        !(other.position <= now || other.mayAdvance))
+      continue;
     if (isDone(op) || !movable.contains(op) || !isReady(op)) continue;
     group.push_back(&other);
     areSmall = small, areLight = light, pointers += own;

@@ -12,6 +12,7 @@
 
 #include "passes/memory/PeakOrder.h"
 #include "ir/program/Program.h"
+#include "ir/program/Target.h"
 #include "passes/analysis/Timeline.h"
 #include "passes/analysis/Views.h"
 #include "passes/memory/Storage.h"
@@ -38,7 +39,8 @@ struct Move {
 /// What can move away from one moment.
 class MoveFinder {
 public:
-  MoveFinder(func::FuncOp function, int peak) : line(function), peak(peak) {
+  MoveFinder(func::FuncOp function, int peak)
+      : line(function), peak(peak), movesStarts(!Target::of(function).overlapsExchanges) {
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       bool runs = line.at(op) <= peak && peak <= line.endOf(op) && !isInsideKernel(op) && !isStorageView(op);
       if (runs && !isa<func::ReturnOp, YieldOp>(op)) findAround(firstOfGroup(op));
@@ -48,7 +50,8 @@ public:
   ArrayRef<Move> get() const { return moves; }
 
 private:
-  static bool mayMove(Operation *op) {
+  bool mayMove(Operation *op) const {
+    if (isa<StartOp>(op) && !movesStarts) return false; // it would end its time beside kernels
     return !isStorageView(op) && !isa<JoinOp>(op) && !op->hasAttr(attrs::fusionGroup) &&
            !op->hasTrait<OpTrait::IsTerminator>();
   }
@@ -122,6 +125,7 @@ private:
 
   Timeline line;
   int peak;
+  bool movesStarts;
   std::vector<Move> moves;
 };
 } // namespace

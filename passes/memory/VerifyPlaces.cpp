@@ -7,6 +7,9 @@
 // Positions that allocated sizes add to a value are its own bytes too. A view that is a part of every row is all bytes
 // from its first to its last one, so no other part of these rows may be overwritten while it is read.
 //
+// The start of an early exchange (EarlyStarts.h) is executed where it runs, with the slices of the iteration that waits
+// for it.
+//
 // Of a long repeat the first and the last iterations are executed. Those in between only write, all at once, wherever
 // their values are stored. Their reads have the same distances from their writes as in other iterations, because places
 // are affine in the iteration. Slots that are not adjacent are equal rows (SymbolicMemory.h), however many there are.
@@ -18,78 +21,14 @@
 
 #include "passes/memory/VerifyPlaces.h"
 #include "ir/program/Program.h"
-#include "passes/analysis/Joins.h"
 #include "passes/analysis/LaunchGroups.h"
-#include "passes/analysis/Views.h"
 #include "passes/memory/InPlace.h"
 #include "passes/memory/Offsets.h"
-#include "passes/memory/Storage.h"
-#include "passes/memory/SymbolicMemory.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "passes/memory/PlanChecker.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tessera;
-
-namespace {
-
-/// Iterations of a repeat: from `first`, `count` of them.
-struct Dimension {
-  int64_t first, count;
-};
-
-/// Iterations of a repeat that are executed, at its start and at its end.
-constexpr int64_t iterationsRun = 4;
-
-class PlanChecker {
-public:
-  PlanChecker(func::FuncOp function, int64_t arenaBytes) : function(function), arenaBytes(arenaBytes) {}
-  LogicalResult run();
-
-private:
-  LogicalResult runBlock(Block &block);
-  LogicalResult runOp(Operation *op);
-  LogicalResult runView(Operation *op);
-  LogicalResult runJoin(JoinOp op);
-  /// The ops of one launch, or a single op.
-  LogicalResult runWriters(ArrayRef<Operation *> ops);
-  LogicalResult runRepeat(RepeatOp op);
-  LogicalResult runIteration(RepeatOp op, MutableArrayRef<Content> carried, MutableArrayRef<Content> stacks);
-  void skipIterations(RepeatOp op, Dimension skipped, MutableArrayRef<Content> carried,
-                      MutableArrayRef<Content> stacks);
-  void writeSkipped(Block &block, ArrayRef<Dimension> around);
-  void writeSkipped(Value value, ArrayRef<Dimension> around);
-  LogicalResult runReturn(func::ReturnOp op);
-  bool doOverlap(Value a, Value b);
-  LogicalResult mayOverlap(Operation *op, Value operand, OpResult result);
-  LogicalResult checkResult(OpResult result, ArrayRef<Operation *> ops);
-
-  LogicalResult setPlaces(Operation *op, ValueRange values, ArrayAttr list);
-  LogicalResult setPlace(Operation *op, Value value, Attribute attr);
-  bool isInArena(Value value, PlaceAttr place) const;
-  LogicalResult read(Operation *op, Value value);
-  void write(Value value);
-  int64_t address(Value value) const { return address(places.lookup(value)); }
-  int64_t address(PlaceAttr place) const;
-  /// Where the parts of a join are, which are written before it.
-  int64_t addressOf(JoinOp join) const {
-    return address(cast<PlaceAttr>(join->getAttrOfType<ArrayAttr>(attrs::places)[0]));
-  }
-  /// The rows that a value is a part of, if it is one and the parts of a joined value alternate in memory.
-  std::optional<PartRows> rowsOf(Value value);
-  static int64_t bytes(Value value) { return bytesInRoot(value); }
-
-  func::FuncOp function;
-  int64_t arenaBytes, nextTag = 0;
-  SymbolicMemory memory;
-  DenseMap<Value, Content> contents;
-  DenseMap<Value, std::optional<PartRows>> partsByRoot;
-  DenseMap<Value, PlaceAttr> places;
-  SmallVector<int64_t> inductions;
-  SmallVector<int64_t> counts; ///< iterations of the enclosing repeats
-};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -284,128 +223,6 @@ LogicalResult PlanChecker::runWriters(ArrayRef<Operation *> ops) {
   return success();
 }
 
-/// Writes the places of `value` in all iterations of the repeats `around`, the innermost ones, in as few ranges as
-/// cover them.
-void PlanChecker::writeSkipped(Value value, ArrayRef<Dimension> around) {
-  PlaceAttr place = places.lookup(value);
-  int64_t from = address(value), end = from + bytes(value);
-  SmallVector<std::pair<int64_t, int64_t>> apart; // strides and counts where there are gaps
-  SmallVector<std::pair<int64_t, int64_t>> steps;
-  for (auto [depth, dimension] : llvm::enumerate(around)) {
-    size_t at = inductions.size() + depth;
-    int64_t stride = at < place.getStrides().size() ? place.getStrides()[at] : 0;
-    int64_t lowest = stride < 0 ? dimension.first + dimension.count - 1 : dimension.first;
-    from += stride * lowest, end += stride * lowest;
-    steps.push_back({std::abs(stride), dimension.count});
-  }
-  llvm::sort(steps);
-  for (auto [stride, count] : steps) {
-    if (stride <= end - from && apart.empty())
-      end += stride * (count - 1);
-    else
-      apart.push_back({stride, count});
-  }
-  int64_t tag = nextTag++;
-  if (apart.empty()) return memory.write(from, end - from, tag);
-  // The most ranges at equal distances are written at once.
-  auto longest = llvm::max_element(apart, [](auto &a, auto &b) { return a.second < b.second; });
-  auto [pitch, slots] = *longest;
-  apart.erase(longest);
-  SmallVector<int64_t> starts{from};
-  for (auto [stride, count] : apart) {
-    size_t known = starts.size();
-    for (int64_t i = 1; i < count; ++i)
-      for (size_t k = 0; k < known; ++k) starts.push_back(starts[k] + i * stride);
-  }
-  for (int64_t start : starts) memory.writeSlots({start, end - from, pitch, slots}, tag);
-}
-
-void PlanChecker::writeSkipped(Block &block, ArrayRef<Dimension> around) {
-  for (Operation &op : block) {
-    if (isStorageView(&op) || isa<YieldOp>(op)) continue;
-    if (auto repeat = dyn_cast<RepeatOp>(op)) {
-      SmallVector<Dimension> inside(around);
-      inside.push_back({0, repeat.getAxis().getSize()});
-      writeSkipped(repeat.getInduction(), inside);
-      writeSkipped(repeat.getBlock(), inside);
-      continue;
-    }
-    for (Value result : op.getResults()) writeSkipped(result, around);
-  }
-}
-
-/// The contents of carried and stacked values are whatever is in their places.
-void PlanChecker::skipIterations(RepeatOp op, Dimension skipped, MutableArrayRef<Content> carried,
-                                 MutableArrayRef<Content> stacks) {
-  writeSkipped(op.getInduction(), skipped);
-  writeSkipped(op.getBlock(), skipped);
-  inductions.push_back(op.getReverse() ? skipped.first - 1 : skipped.first + skipped.count);
-  for (auto [content, argument] : llvm::zip(carried, op.getCarriedArgs()))
-    content = memory.read(address(argument), bytes(argument));
-  inductions.pop_back();
-  for (auto [content, result] : llvm::zip(stacks, op.getResults().drop_front(carried.size()))) {
-    int64_t each = tensorType(result).getSlotBytes(), slot = places.lookup(result).getSlot();
-    int64_t stride = slot == 0 ? each : slot, first = address(result) + skipped.first * stride;
-    Content found = stride == each ? memory.read(first, each * skipped.count)
-                                   : memory.readSlots({first, each, stride, skipped.count});
-    for (const Piece &piece : found) append(content, piece);
-  }
-}
-
-/// At the innermost of `inductions`. Contents of stacked values are appended to `stacks`.
-LogicalResult PlanChecker::runIteration(RepeatOp op, MutableArrayRef<Content> carried,
-                                        MutableArrayRef<Content> stacks) {
-  int64_t i = inductions.back();
-  write(op.getInduction());
-  for (auto [content, argument] : llvm::zip(carried, op.getCarriedArgs())) {
-    contents[argument] = content;
-    if (failed(read(op, argument))) return failure();
-  }
-  for (auto [operand, argument] : llvm::zip(op.getSliced(), op.getSlicedArgs()))
-    contents[argument] = part(contents.lookup(operand), i * bytes(argument), bytes(argument));
-  for (auto [operand, argument] : llvm::zip(op.getInvariants(), op.getInvariantArgs()))
-    contents[argument] = contents.lookup(operand);
-  if (failed(runBlock(op.getBlock()))) return failure();
-  for (auto [k, value] : llvm::enumerate(op.getYield().getValues())) {
-    if (failed(read(op.getYield(), value))) return failure();
-    (k < carried.size() ? carried[k] : stacks[k - carried.size()]) = contents.lookup(value);
-  }
-  return success();
-}
-
-LogicalResult PlanChecker::runRepeat(RepeatOp op) {
-  if (failed(setPlaces(op, op.getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
-  counts.push_back(op.getAxis().getSize());
-  llvm::scope_exit leave([&] { counts.pop_back(); });
-  if (failed(setPlaces(op, op.getBlock().getArguments(), op.getArgPlacesAttr()))) return failure();
-  SmallVector<Content> carried = llvm::map_to_vector(op.getCarried(), [&](Value v) { return contents.lookup(v); });
-  int64_t count = op.getAxis().getSize(), skipped = count > 4 * iterationsRun ? count - 2 * iterationsRun : 0;
-  SmallVector<SmallVector<Content>> parts; // contents of the stacked values, by ranges of iterations
-  for (int64_t step = 0; step < count; ++step) {
-    parts.emplace_back(op.getNumResults() - carried.size());
-    if (skipped > 0 && step == iterationsRun) {
-      skipIterations(op, {iterationsRun, skipped}, carried, parts.back());
-      step += skipped - 1;
-      continue;
-    }
-    inductions.push_back(op.getReverse() ? count - 1 - step : step);
-    if (failed(runIteration(op, carried, parts.back()))) return failure();
-    inductions.pop_back();
-  }
-  if (op.getReverse()) std::reverse(parts.begin(), parts.end());
-  for (auto [k, result] : llvm::enumerate(op.getResults())) {
-    Content &content = contents[result];
-    content.clear();
-    if (k < carried.size())
-      content = carried[k];
-    else
-      for (const SmallVector<Content> &stretch : parts)
-        for (const Piece &piece : stretch[k - carried.size()]) append(content, piece);
-    if (failed(read(op, result))) return failure();
-  }
-  return success();
-}
-
 LogicalResult PlanChecker::runReturn(func::ReturnOp op) {
   llvm::StringMap<StateOp> states = statesByPath(function->getParentOfType<ModuleOp>());
   for (auto [i, value] : llvm::enumerate(op.getOperands())) {
@@ -425,13 +242,16 @@ LogicalResult PlanChecker::runOp(Operation *op) {
   if (auto repeat = dyn_cast<RepeatOp>(op)) return runRepeat(repeat);
   if (auto ret = dyn_cast<func::ReturnOp>(op)) return runReturn(ret);
   if (isa<YieldOp>(op)) return success();
+  if (auto start = dyn_cast<StartOp>(op); start && isEarly(start)) return success(); // has run
   return runWriters(launchOf(op));
 }
 
 LogicalResult PlanChecker::runBlock(Block &block) {
   for (Operation &op : block) {
     if (op.getPrevNode() && isSameLaunch(op.getPrevNode(), &op)) continue; // already executed
-    if (failed(runOp(&op))) return failure();
+    for (RepeatOp repeat : early.prologuesBefore(&op))
+      if (failed(runPrologue(repeat))) return failure();
+    if (failed(runOp(&op)) || failed(runEarlyBehind(&op))) return failure();
   }
   return success();
 }

@@ -346,6 +346,7 @@ static PredictedEntry readPredictedEntry(const Json &json) {
   if (json.contains("peak")) entry.flops = amountAt(json, "flops"), entry.peak = amountAt(json, "peak");
   entry.type = stringOr(json, "type", "");
   if (json.contains("passes")) entry.passes = json["passes"].get<std::map<std::string, double>>();
+  if (json.contains("beside")) entry.beside = amountAt(json, "beside");
   if (json.contains("assumed_links")) entry.assumedLinks = json["assumed_links"].get<std::vector<std::string>>();
   for (const Json &repeat : json.value("repeats", Json::array()))
     entry.repeats.push_back({stringAt(repeat, "axis"), stringOr(repeat, "pass", ""), integerAt(repeat, "iterations"),

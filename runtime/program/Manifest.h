@@ -205,6 +205,7 @@ struct PredictedEntry {
   std::string type;           ///< of most of their operands
   /// Classes of links that it exchanges over, and whose bandwidth is not described but assumed.
   std::vector<std::string> assumedLinks;
+  double beside = 0; ///< seconds of exchanges that run beside kernels, which are not in `seconds`
 };
 
 struct PredictedTimes {

@@ -8,7 +8,7 @@ const columns = [
   {key: 'kernel', title: 'kernel', meaning: 'the generated function, or what computes a contraction of a library'},
   {key: 'time', title: 'time', number: formatSeconds, meaning: 'predicted, of all calls together'},
   {key: 'part', title: 'share', number: formatPart,
-   meaning: 'of the time of the entry function; without times, of flops'},
+   meaning: 'of the time of the entry function, with exchanges beside kernels; without times, of flops'},
   {key: 'flops', title: 'flops', number: formatCount,
    meaning: 'floating-point operations of all calls: two for a multiply-add, one for another op and element'},
   {key: 'bytes', title: 'read + written', number: formatBytes,
@@ -19,11 +19,11 @@ const columns = [
 /** By what shares are counted: time if it is known. */
 const measureOf = (rows) => (totals(rows).time === undefined ? 'flops' : 'time');
 
-/** The whole of the shares: the predicted time of the entry function, else the sum. */
+/** The whole of the shares: the predicted time of the entry function and of exchanges beside it, else the sum. */
 function wholeOf(rows) {
   const measure = measureOf(rows);
   const predicted = predictionOf(shownEntry());
-  return measure === 'time' && predicted ? predicted.seconds : totals(rows)[measure];
+  return measure === 'time' && predicted ? predicted.seconds + (predicted.beside || 0) : totals(rows)[measure];
 }
 
 /** What a group of rows that come from no line is called. */
@@ -140,9 +140,10 @@ function footRow(rows) {
                  columns.filter(({number}) => number).map((column) => cell(all, column)));
 }
 
-function describePrediction({seconds, passes}) {
+function describePrediction({seconds, passes, beside}) {
   const parts = Object.entries(passes || {}).map(([pass, time]) => `${pass} ${formatSeconds(time)}`);
-  const whole = `The whole is the predicted time of ${shownEntry()}, ${formatSeconds(seconds)}`;
+  const more = beside ? `, with exchanges beside kernels, ${formatSeconds(beside)}` : '';
+  const whole = `The whole is the predicted time of ${shownEntry()}, ${formatSeconds(seconds)}${more}`;
   return parts.length > 1 ? `${whole}: ${parts.join(', ')}.` : `${whole}.`;
 }
 

@@ -43,7 +43,9 @@ function predictionCards(entry) {
   const rate = work && card(
       `${work.unit[0].toUpperCase()}${work.unit.slice(1)} per second`, perSecond(predicted.seconds),
       `${perSecond(predicted.most)} to ${perSecond(predicted.least)}, ${work.count} ${work.unit} a call of ${entry}`);
-  return [card(`Predicted ${entry}`, formatSeconds(predicted.seconds), range), ...(rate ? [rate] : [])];
+  const beside = predicted.beside && card(
+      'Beside kernels', formatSeconds(predicted.beside), 'exchanges with other ranks, not in the predicted time');
+  return [card(`Predicted ${entry}`, formatSeconds(predicted.seconds), range), ...[rate, beside].filter(Boolean)];
 }
 
 function showHead(head) {

@@ -285,7 +285,7 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
   }
   ++gemmCount;
   auto parts = static_cast<int64_t>(chosen.parts);
-  return enqueue(stream, [=] {
+  auto work = [=] {
     std::vector<double> sums(static_cast<size_t>(rows), 0.0);
     for (int64_t batch = 0; batch < ofD.batch; ++batch)
       for (int64_t column = 0; column < columns; ++column)
@@ -311,5 +311,6 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
     for (int64_t row = 0; desc.hasBiasGradient() && row < rows; ++row)
       write(desc.bias, desc.biasType, row, sums[static_cast<size_t>(row)]);
     return 0;
-  });
+  };
+  return enqueue(stream, work, "gemm");
 }

@@ -132,6 +132,7 @@ struct FakeFunction {
   void (*run)(void **parameters);
   int parameters;
   bool isLoaded = false; ///< loading is lazy
+  std::string name;
 };
 
 std::map<uintptr_t, size_t> allocations;
@@ -285,7 +286,7 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) 
   if (!code || !parameters) return invalidValue;
   std::lock_guard lock(functionsMutex);
   auto &functions = functionsOfModules[module];
-  functions.push_back(std::make_unique<FakeFunction>(FakeFunction{code, *parameters, false}));
+  functions.push_back(std::make_unique<FakeFunction>(FakeFunction{code, *parameters, false, name}));
   return *function = functions.back().get(), 0;
 }
 EXPORT int cuFuncLoad(void *function) { return static_cast<FakeFunction *>(function)->isLoaded = true, 0; }
@@ -300,11 +301,12 @@ EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
   }
   std::vector<void *> values; // the parameters at the time of the launch
   for (int i = 0; i < code.parameters; ++i) values.push_back(*static_cast<void **>(parameters[i]));
-  return enqueue(stream, [=]() mutable {
+  auto work = [=]() mutable {
     std::vector<void *> addresses;
     for (void *&value : values) addresses.push_back(&value);
     std::string error = emulate(gridX, static_cast<int>(blockX), [&] { code.run(addresses.data()); });
     if (!error.empty()) fprintf(stderr, "fake CUDA: %s\n", error.c_str());
     return error.empty() ? 0 : launchFailed;
-  });
+  };
+  return enqueue(stream, work, code.name);
 }

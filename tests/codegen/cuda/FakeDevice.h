@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <functional>
+#include <string>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -16,8 +17,8 @@ inline constexpr int invalidImage = 200, unsupportedPtx = 222;
 inline constexpr int launchFailed = 719; ///< of a stream after its work failed
 
 /// Adds work to a stream, which runs it when the host or another stream waits for it; records the work if the stream
-/// is recording. Returns the status of the stream: 0, or that of its first failure.
-int enqueue(void *stream, std::function<int()> work);
+/// is recording, as a node with that name. Returns the status of the stream: 0, or that of its first failure.
+int enqueue(void *stream, std::function<int()> work, const std::string &name = "memory");
 
 /// Runs all work of the stream now, unless it is recording. Returns the status of the stream.
 int runNow(void *stream);

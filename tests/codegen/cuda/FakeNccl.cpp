@@ -110,13 +110,15 @@ thread_local Group group;
 int start(const std::vector<std::pair<void *, std::shared_ptr<Pending>>> &calls) {
   int failure = success;
   auto run = [&](int (Pending::*step)()) {
-    for (auto &[stream, pending] : calls)
+    for (auto &[stream, pending] : calls) {
+      auto work = [pending = pending, step] { return ((*pending).*step)(); };
       // Runs now: the other ranks do not wait for this stream.
-      if ((enqueue(stream, [pending = pending, step] { return ((*pending).*step)(); }) || runNow(stream)) && !failure) {
+      if ((enqueue(stream, work, pending->call.text()) || runNow(stream)) && !failure) {
         std::lock_guard lock(pending->communicator->links.mutex);
         failure = pending->communicator->failure;
         if (!failure) failure = failed(cudaError, "the stream has failed before");
       }
+    }
   };
   run(&Pending::post);
   run(&Pending::wait);

@@ -4,6 +4,9 @@
 // FAKE_CUDA_SOON=N, stream N (from 1) runs its work at once. So a program that reads or writes too early fails in every
 // run, not in some. The nodes of a graph run in a different order at each launch, as far as their dependencies allow.
 //
+// With FAKE_CUDA_GRAPHS=PREFIX each graph is written to PREFIX.PROCESS.NUMBER when it is instantiated: for each node,
+// in the order in which they were recorded, a line with its name, a tab, and the numbers of the nodes it waits for.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tests/codegen/cuda/FakeDevice.h"
@@ -13,8 +16,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <fstream>
 #include <memory>
 #include <random>
+#include <unistd.h>
 #include <vector>
 
 using namespace tessera::test;
@@ -24,6 +29,7 @@ using Work = std::function<int()>;
 
 struct FakeNode {
   Work work;
+  std::string name;
   std::vector<size_t> dependencies; ///< numbers of nodes
 };
 using FakeGraph = std::vector<FakeNode>;
@@ -89,7 +95,7 @@ bool tessera::test::isCapturing() { return capturing > 0; }
 
 bool tessera::test::isRecording(void *stream) { return static_cast<FakeStream *>(stream)->recorded != nullptr; }
 
-int tessera::test::enqueue(void *handle, Work work) {
+int tessera::test::enqueue(void *handle, Work work, const std::string &name) {
   auto &stream = *static_cast<FakeStream *>(handle);
   if (!stream.recorded) {
     stream.queue.push_back(std::move(work));
@@ -97,7 +103,7 @@ int tessera::test::enqueue(void *handle, Work work) {
     if (stream.isSoon) stream.runUntil(stream.enqueued);
     return stream.failure;
   }
-  FakeNode node{std::move(work), {}};
+  FakeNode node{std::move(work), name, {}};
   for (void *other : stream.current) node.dependencies.push_back(reinterpret_cast<uintptr_t>(other) - 1);
   stream.recorded->push_back(std::move(node));
   stream.current = {reinterpret_cast<void *>(stream.recorded->size())};
@@ -153,7 +159,20 @@ EXPORT int cuStreamEndCapture(void *handle, void **graph) {
   return --capturing, 0;
 }
 
+static void writeGraph(const FakeGraph &graph) {
+  static std::atomic<int> made = 0;
+  const char *prefix = getenv("FAKE_CUDA_GRAPHS");
+  if (!prefix) return;
+  std::ofstream file(std::string(prefix) + "." + std::to_string(getpid()) + "." + std::to_string(++made));
+  for (const FakeNode &node : graph) {
+    file << node.name << '\t';
+    for (size_t other : node.dependencies) file << other << ' ';
+    file << '\n';
+  }
+}
+
 EXPORT int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
+  writeGraph(*static_cast<FakeGraph *>(graph));
   return *executable = new FakeGraphExec{*static_cast<FakeGraph *>(graph)}, 0;
 }
 EXPORT int cuGraphLaunch(void *handle, void *stream) {

@@ -2,6 +2,7 @@
 
 #include "passes/cost/CallCosts.h"
 #include "ir/dialect/Tsr.h"
+#include "passes/cost/ProgramCosts.h"
 #include <chrono>
 #include <gtest/gtest.h>
 
@@ -151,6 +152,38 @@ TEST_F(CallCosts, TheTimeDoesNotDependOnIterations) {
   auto costs = costsOf(calls, model);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   EXPECT_EQ(costs[0].runs, double(many));
+}
+
+/// A loop takes the longer one of its kernels and of the exchanges beside them, and all others.
+TEST_F(CallCosts, ExchangesBesideKernels) {
+  auto exchangeOf = [](int64_t bytes, bool isBeside) {
+    ProgramCall call;
+    call.kind = CallKind::Exchange, call.pass = StepPass::Backward, call.isBeside = isBeside;
+    call.exchange = {ExchangeKind::AllGather, bytes, {double(bytes), 1}, {}};
+    return call;
+  };
+  ProgramCall kernel = callOf({accessOf(0, {}, layerBytes)});
+  kernel.work.gemms.push_back({ElementType::F32, 1, 4096, 4096, 4096});
+  for (int64_t bytes : {int64_t(1) << 10, int64_t(1) << 32}) {
+    CallSequence calls{"step",
+                       {LoopBegin{"micro", 2, false, StepPass::Backward},
+                        LoopBegin{"layer", 4, false, StepPass::Backward}, kernel, exchangeOf(bytes, true),
+                        exchangeOf(1 << 20, false), LoopEnd{}, LoopEnd{}}};
+    ProgramCosts costs(calls, *Target::named("h100"), 1);
+    double kernels = 0, beside = 0, others = 0;
+    for (const CallCost &cost : costsOf(calls, costs.getModel())) {
+      bool isExchange = cost.call->kind == CallKind::Exchange;
+      (!isExchange ? kernels : cost.call->isBeside ? beside : others) += cost.runs * cost.seconds;
+    }
+    const EntryCost &step = costs.getEntries().at("step");
+    EXPECT_EQ(beside > kernels, bytes > 1 << 20);
+    EXPECT_NEAR(step.seconds, std::max(kernels, beside) + others, 1e-9 * step.seconds);
+    EXPECT_DOUBLE_EQ(step.besideSeconds, std::min(kernels, beside));
+    for (const LoopCost &loop : step.loops) EXPECT_NEAR(loop.seconds, step.seconds, 1e-9 * step.seconds);
+    double passes = 0;
+    for (auto [pass, seconds] : step.passes) passes += seconds;
+    EXPECT_NEAR(passes, step.seconds, 1e-9 * step.seconds);
+  }
 }
 
 } // namespace
