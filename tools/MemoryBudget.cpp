@@ -4,6 +4,7 @@
 #include "ir/dialect/Attributes.h"
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
+#include "passes/sharding/ShardingPlan.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/train/MemoryNeeds.h"
 #include "tools/Messages.h"
@@ -62,8 +63,9 @@ static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const Co
 
 /// The bytes that the next search for a sharding may count, if one with less memory may be found: as much less than
 /// what was counted of the last one as that takes too much; in the end none, which finds the least. None if that was
-/// done, or if nothing was searched for.
-static std::optional<int64_t> nextSearch(ModuleOp last, int64_t budget, int64_t bytes, bool isEnd) {
+/// done, or if nothing was searched for, as with a plan.
+static std::optional<int64_t> nextSearch(ModuleOp input, ModuleOp last, int64_t budget, int64_t bytes, bool isEnd) {
+  if (input->hasAttr(planAttr)) return std::nullopt;
   auto found = last->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
   if (!found || !found.contains("memory")) return std::nullopt;
   if (isEnd) return 0;
@@ -103,7 +105,8 @@ int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions 
     ModuleOp lastModule = *trial.module;
     if (*bytes <= leastBytes) smallest = std::move(trial.module), leastBytes = *bytes;
     if (!canRecompute || triesLeast) {
-      std::optional<int64_t> counted = nextSearch(lastModule, budget, *bytes, searches + 1 == mostRounds);
+      std::optional<int64_t> counted =
+          nextSearch(*input.module, lastModule, budget, *bytes, searches + 1 == mostRounds);
       if (counted && ++searches <= mostRounds) {
         (*input.module)->setAttr(attrs::searchMemory, Builder(input.module->getContext()).getI64IntegerAttr(*counted));
         round = -1, triesLeast = false, arena = std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "passes/Pipeline.h"
 #include "passes/rematerialize/FrontierMemory.h"
+#include "passes/sharding/ShardingPlan.h"
 #include "tools/PredictBatch.h"
 #include "tools/Report.h"
 #include "tools/TargetOption.h"
@@ -15,7 +16,8 @@ namespace tessera {
 struct CommonResults {
   FrontierMemory frontier;
   PredictBytes predict;
-  bool keepsTiled = false; ///< whether there will be other runs
+  std::optional<ShardingPlan> found; ///< by the last search; none if `--plan` keeps none, or has one
+  bool keepsTiled = false;           ///< whether there will be other runs
   /// Modules after `tile`, by the rows of `predict` that the options name; 0: none.
   std::map<int64_t, mlir::OwningOpRef<mlir::ModuleOp>> tiled;
 };
