@@ -4,19 +4,25 @@
 // 2. With leaves: the mesh axis that the batch is laid along divides the repeat over leaves.
 // 3. Find what the states are divided along (sharding/StateShardings.h).
 // 4. Assign a sharding to every op (sharding/Assignment.h), and record it.
-// 5. Warn if ranks do the same work (sharding/DividedWork.h).
+// 5. Warn if ranks do the same work (sharding/DividedWork.h), and record what each line is divided along.
+//
+// With `tsr.devices` a search (sharding/search/) takes the place of 2 to 4, or a plan that an earlier one left
+// (sharding/ShardingPlan.h).
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/dialect/GraphBuilder.h"
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
 #include "ir/program/Target.h"
 #include "passes/Passes.h"
 #include "passes/TiledLater.h"
 #include "passes/cost/MachineShare.h"
+#include "passes/sharding/DividedLines.h"
 #include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/MeshRules.h"
+#include "passes/sharding/ShardingPlan.h"
 #include "passes/sharding/StateShardings.h"
 #include "passes/sharding/search/Alternatives.h"
 #include "passes/sharding/search/SearchMemory.h"
@@ -57,6 +63,35 @@ static std::string problemOfReductions(ModuleOp module) {
   return isGpu ? "" : "ranks on CPUs exchange bytes only: leave out --reductions=library, or compile for GPUs";
 }
 
+/// Whether a sharding may be what the IR says.
+static bool isValid(ModuleOp module, std::string &problem) {
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    std::string place = userLine(diagnostic.getLocation());
+    problem = (place.empty() ? "" : place + ": ") + diagnostic.str();
+    return success();
+  });
+  return succeeded(verifyShardings(module, ProgramMesh::of(module)));
+}
+
+/// The naming of the axes of a mesh with which the plan was found: what the user names has its name, and nothing else.
+static std::optional<PinnedMesh> namingOf(ModuleOp module, const ShardingPins &pins, ArrayRef<AxisAttr> mesh) {
+  SmallVector<int64_t> ranks = llvm::map_to_vector(mesh, [](AxisAttr axis) { return axis.getSize(); });
+  std::string problem;
+  std::optional<PinnedMesh> best;
+  size_t mostNamed = 0;
+  for (PinnedMesh &naming : pins.namingsOf(ranks, problem)) {
+    size_t named = 0;
+    bool suits = llvm::all_of(llvm::zip_equal(naming.names, mesh), [&](const auto &pair) {
+      auto [name, axis] = pair;
+      named += !name.empty();
+      return name.empty() ? !llvm::is_contained(pins.getNamed(), axis.getName()) : name == axis.getName();
+    });
+    if (!suits || (best && named <= mostNamed)) continue;
+    best = std::move(naming), mostNamed = named;
+  }
+  return best;
+}
+
 namespace {
 struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
   using ShardPassBase::ShardPassBase;
@@ -87,7 +122,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
       assignment.assign(function, *ofState);
       assignment.record(function);
     }
-    warnOfUndividedWork(module, mesh);
+    finish(ShardingDecision::User);
   }
 
   /// Finds the mesh, and what is divided along its axes.
@@ -95,16 +130,17 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     ModuleOp module = getOperation();
     FailureOr<Target> target = Target::read(module);
     if (failed(target)) return signalPassFailure();
-    MemorySettings settings = MemorySettings::of(module);
     MachineShare share = MachineShare::of(*target, threads, ranksOfMachine(module));
+    SearchDevices on{*target, CostModel(share.target, share.threads), Machines::of(module),
+                     LocalizePassOptions().leastDivided};
+    if (module->hasAttr(planAttr)) return keepPlan(on);
+    MemorySettings settings = MemorySettings::of(module);
     std::optional<int64_t> memory = settings.budget;
     if (!memory) memory = share.target.figures.memoryBytes;
     if (auto counted = module->getAttrOfType<IntegerAttr>(attrs::searchMemory)) {
       memory = counted.getInt();
       if (*memory < 0) memory = std::nullopt;
     }
-    SearchDevices on{*target, CostModel(share.target, share.threads), Machines::of(module),
-                     LocalizePassOptions().leastDivided};
     SearchOptions wanted;
     wanted.recomputes = settings.budget && settings.getMode() == RematMode::Auto;
     if (memory) wanted.bytes = static_cast<double>(*memory);
@@ -132,15 +168,48 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
       if (!known) known = describeAlternatives(module, *found, on);
       if (found->alternatives) *found->alternatives = known;
       amounts.push_back(builder.getNamedAttr("decisions", known));
+      amounts.push_back(builder.getNamedAttr("meshes", describeMeshes(module, *found)));
     }
     module->setAttr(attrs::foundSharding, builder.getDictionaryAttr(amounts));
-    ProgramMesh::set(module, found->mesh);
-    for (StateOp state : stateTable(module))
-      state->setAttr(attrs::sharding, found->ofStates[state.getPath()].getAttribute(&getContext()));
-    for (auto &[function, table] : found->tables) table.record(function);
+    tessera::record(module, *found);
     if (std::string problem = problemOfUnfollowed(module, said); !problem.empty()) return refuse(problem);
     ShardingDecision decision = found->memoryDecides ? ShardingDecision::Memory : ShardingDecision::Time;
-    warnOfUndividedWork(module, ProgramMesh::of(module), found->isPinned ? ShardingDecision::User : decision);
+    finish(found->isPinned ? ShardingDecision::User : decision);
+  }
+
+  /// Takes the sharding of `tsr.plan`. Other functions than the one that decides follow it, as in a search.
+  void keepPlan(const SearchDevices &on) {
+    ModuleOp module = getOperation();
+    std::string problem;
+    std::optional<ShardingPlan> plan = ShardingPlan::recordedIn(module, problem);
+    if (plan) problem = plan->whatChanged(module);
+    if (!problem.empty()) return refuse(problem);
+    ModuleSharding kept;
+    for (const auto &[name, ranks] : plan->mesh) kept.mesh.push_back(tessera::axis(&getContext(), name, ranks));
+    if (problem = problemOfMesh(module, ProgramMesh(kept.mesh)); !problem.empty()) return refuse(problem);
+    ShardingPins pins(module, ShardSettings::of(module));
+    std::optional<PinnedMesh> naming = namingOf(module, pins, kept.mesh);
+    if (!naming) return refuse("its mesh does not have the axes that --mesh, --shard and --zero name");
+    kept.isPinned = pins.areGiven(), kept.pins = std::move(*naming);
+    kept.tiled = contractionsTiledLater(module);
+    kept.ofStates = plan->shardingsOfStates(&getContext());
+    func::FuncOp deciding = decidingFunction(module);
+    kept.tables.emplace_back(deciding, plan->tableOf(deciding));
+    if (!divideOtherFunctions(module, kept, on)) return refuse("other functions than `step` cannot follow it");
+    tessera::record(module, kept);
+    if (!isValid(module, problem)) return refuse(problem);
+    module->setAttr(attrs::foundSharding, plan->figures(&getContext()));
+    module->removeAttr(planAttr);
+    finish(ShardingDecision::User);
+  }
+
+  /// 5. What `decision` made is recorded.
+  void finish(ShardingDecision decision) {
+    ModuleOp module = getOperation();
+    func::FuncOp deciding = decidingFunction(module);
+    if (ArrayAttr lines = deciding ? describeDividedLines(deciding) : ArrayAttr(); lines && !lines.empty())
+      module->setAttr(dividedLinesAttr, lines);
+    warnOfUndividedWork(module, ProgramMesh::of(module), decision);
   }
 
   SearchMemory *memoryOfSearches = nullptr; ///< null: of this run only

@@ -18,6 +18,7 @@
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
 #include "tools/PhaseRun.h"
+#include "tools/PlanFile.h"
 #include "tools/ProgramCache.h"
 #include "tools/ProgramPlan.h"
 #include "tools/ProgramSummary.h"
@@ -85,6 +86,8 @@ static SmallVector<NamedOutput> outputsOf(const CommandOptions &options) {
   if (!options.output.empty() || !options.compileTo.empty())
     outputs.push_back({"-o", options.output.empty() ? "-" : options.output});
   if (!options.report.empty()) outputs.push_back({"--report", options.report});
+  if (const std::string &plan = options.mesh.plan; !plan.empty() && !llvm::sys::fs::exists(plan))
+    outputs.push_back({"--plan", plan});
   if (options.dumpDir.empty()) return outputs;
   SmallVector<std::string> dumps{"code.ll", "manifest.json"};
   for (size_t index = 0; index < phaseNames().size(); ++index)
@@ -100,6 +103,7 @@ static int checkOutputs(const CommandOptions &options, const Input &input) {
   if (options.device)
     for (const std::string &file : options.device->files)
       used.push_back({file, "a description of the device of this command"});
+  if (llvm::sys::fs::exists(options.mesh.plan)) used.push_back({options.mesh.plan, "the plan of this command"});
   llvm::append_range(used, dataFiles(*input.module));
   llvm::append_range(used, filesOfArguments(options.programArguments));
   std::string problem = findOutputConflict(outputsOf(options), used);
@@ -167,9 +171,12 @@ static int setTargetOf(ModuleOp module, const CommandOptions &options) {
   if (options.device) device = options.device->target;
   std::string problem = setTarget(module, targetOption(module, options), options.codegen.march, options.prefer, device);
   if (!problem.empty()) return refuse(options.input.path + ": " + problem);
-  problem = setMesh(module, options.mesh);
+  std::optional<PlanFile> plan;
+  if (int status = readPlanFile(module, options, plan)) return status;
+  problem = setMesh(module, plan ? plan->complete(options.mesh) : options.mesh);
   if (problem.empty()) problem = setMachines(module, options);
   if (!problem.empty()) return usage(options.input.path + ": " + problem);
+  if (int status = plan ? enterPlan(module, *plan, options) : ExitDone) return status;
   problem = setMemory(module, options.memory, Target::of(module), options.device.has_value());
   return problem.empty() ? ExitDone : refuse(options.input.path + ": " + problem);
 }
@@ -237,6 +244,7 @@ static int generate(Input &input, const CommandOptions &options, CompiledProgram
   codegen.lack = &lack;
   FailureOr<CompiledProgram> made = generateProgram(module, codegen);
   if (failed(made)) return failedOn(before, options, lack.empty() ? run.dumps.getProblem() : lack);
+  if (int status = writePlanFile(module, options, run)) return status;
   program = std::move(*made);
   if (!options.report.empty())
     run.report.describe(program.manifest, planOf(module, options, plannedDevice(module, options), program.manifest,
@@ -251,8 +259,9 @@ static int makeProgram(Input &input, const CommandOptions &options, CompiledProg
   ModuleOp module = *input.module;
   // Programs name lines of the model file.
   ProgramCache cache(moduleText(module, /*withLocations=*/true), codegenOptions(module, options));
-  // Dumps, reports and timings need the phases to run.
-  bool mustGenerate = !options.dumpDir.empty() || !options.report.empty() || options.timing;
+  // Dumps, reports, timings and plans that are written need the phases to run.
+  bool writesPlan = !options.mesh.plan.empty() && !module->hasAttr(planAttr);
+  bool mustGenerate = !options.dumpDir.empty() || !options.report.empty() || options.timing || writesPlan;
   if (std::optional<CompiledProgram> found = mustGenerate ? std::nullopt : cache.find()) {
     if (options.verbose) results() << "code: from the cache\n";
     program = std::move(*found);
@@ -269,6 +278,7 @@ static int makeProgram(Input &input, const CommandOptions &options, CompiledProg
 static int compileToPhase(Input &input, const CommandOptions &options) {
   PhaseRun run(options);
   if (int status = runPhases(input, options, run)) return status;
+  if (int status = writePlanFile(*input.module, options, run)) return status;
   if (int status = writeReport(input, options, run.report)) return status;
   std::string problem = writeOutputFile(options.output.empty() ? "-" : options.output, moduleText(*input.module));
   return problem.empty() ? ExitDone : refuse(problem);
@@ -380,6 +390,7 @@ static int makePlan(Input &input, const CommandOptions &options, const PlannedDe
   if (failed(manifest)) return failedOn(before, options, run.dumps.getProblem());
   PlannedData data = readPlannedData(*manifest, options.data);
   if (int status = checkData(data)) return status;
+  if (int status = writePlanFile(module, options, run)) return status;
   plan = planOf(module, options, device, *manifest, data);
   run.report.describe(*manifest, plan);
   return writeReport(input, options, run.report);

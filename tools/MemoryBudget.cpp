@@ -5,6 +5,7 @@
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
 #include "ir/program/ShardSettings.h"
+#include "passes/sharding/ShardingPlan.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/train/MemoryNeeds.h"
 #include "tools/Messages.h"
@@ -18,7 +19,8 @@ using namespace tessera;
 /// Whether a sharding is to be searched for.
 static bool searches(ModuleOp module) {
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
-  return ShardSettings::of(module).devices > 1 && reached && phaseIndex(reached.getValue()) < phaseIndex("shard");
+  return ShardSettings::of(module).devices > 1 && !module->hasAttr(planAttr) && reached &&
+         phaseIndex(reached.getValue()) < phaseIndex("shard");
 }
 
 std::optional<int64_t> tessera::budgetToFind(ModuleOp module, const CommandOptions &options) {
@@ -56,6 +58,7 @@ struct PlannedProgram {
   int64_t bytes = std::numeric_limits<int64_t>::max();
   double seconds = INFINITY; ///< of a step; infinite: not known
   std::vector<mlir::Diagnostic> warnings = {};
+  std::optional<ShardingPlan> sharding = {}; ///< to be written
 
   bool isBelow(const PlannedProgram &other) const { return bytes < other.bytes; }
 };
@@ -177,7 +180,7 @@ int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
   PlannedProgram program;
   program.searched = searched;
   if (int status = planWithin(program)) return status;
-  found = SearchResult::of(*program.input.module);
+  found = SearchResult::of(*program.input.module), program.sharding = run.common->found;
   bool fits = program.bytes <= budget, doesBest = best.bytes <= budget;
   if (fits != doesBest ? fits : fits ? program.seconds < best.seconds : program.isBelow(best))
     best = std::move(program);
@@ -221,7 +224,7 @@ int BudgetRuns::find() {
 int BudgetRuns::finish() {
   for (mlir::Diagnostic &warning : best.warnings)
     printPhaseWarning(warning, input.diagnostics.get(), options.input.jsonDiagnostics);
-  run.hasWarned = !best.warnings.empty();
+  run.hasWarned = !best.warnings.empty(), run.common->found = best.sharding;
   bool fits = best.bytes <= budget;
   bool takesLeast = options.takesLeast || MemorySettings::of(*input.module).isWish;
   if (!fits && !takesLeast) return refuseBudget(*best.input.module, budget, best.bytes, options);

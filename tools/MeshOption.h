@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// The values of `--mesh`, `--shard`, `--zero`, `--leaves`, `--reductions` and `--devices`.
+/// The values of `--mesh`, `--shard`, `--zero`, `--leaves`, `--reductions`, `--devices` and `--plan`.
 struct MeshOptions {
   std::string mesh;                ///< `data=2,tensor=4`; empty: one rank
   std::vector<std::string> shards; ///< `ff=tensor,head=tensor` or `PATH:axis=mesh`
@@ -15,6 +15,7 @@ struct MeshOptions {
   int64_t leaves = 0;     ///< 0: those that the module records
   std::string reductions; ///< "ranks" or "library"; empty: as the module records
   int64_t devices = 0;    ///< for which a mesh is found; 0: the mesh is as it is said
+  std::string plan;       ///< the file that keeps what is found (PlanFile.h); empty: none
 
   bool isGiven() const {
     return !mesh.empty() || !shards.empty() || zero || leaves > 0 || !reductions.empty() || devices > 0;

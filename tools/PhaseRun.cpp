@@ -7,6 +7,7 @@
 #include "tools/MemoryBudget.h"
 #include "tools/Messages.h"
 #include "tools/PhaseWarnings.h"
+#include "tools/PlanFile.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -90,8 +91,11 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
   pipeline.explains = options.plansDevices;
   pipeline.findsFrontier = true, pipeline.frontier = &run.common->frontier;
   pipeline.searches = &run.common->searches;
-  if (!options.report.empty())
-    pipeline.afterPhase = [&](StringRef phase, ModuleOp module) { run.report.note(phase, module); };
+  bool keepsFound = !options.mesh.plan.empty() && !(*input.module)->hasAttr(planAttr);
+  pipeline.afterPhase = [&](StringRef phase, ModuleOp module) {
+    if (!options.report.empty()) run.report.note(phase, module);
+    if (keepsFound && phase == "shard") run.common->found = ShardingPlan::of(module);
+  };
   std::string before = moduleText(*input.module);
   auto reached = (*input.module)->getAttrOfType<StringAttr>(attrs::phase);
   bool sharesPhases = run.common->keepsTiled && isQuiet(options) && options.compileTo.empty() && reached &&
@@ -99,7 +103,9 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
   if (succeeded(sharesPhases ? runFromTile(input, pipeline, *run.common, options.input.predictRows.value_or(0))
                              : runPipeline(*input.module, pipeline)))
     return ExitDone;
-  if (auto problem = (*input.module)->getAttrOfType<StringAttr>(attrs::problem))
+  auto problem = (*input.module)->getAttrOfType<StringAttr>(attrs::problem);
+  if (problem && (*input.module)->hasAttr(planAttr)) return refusePlan(options, problem.getValue());
+  if (problem)
     return printError(options.input.path + ": " + problem.getValue()), statusOfProblem(*input.module, options);
   return failedOn(before, options, run.dumps.getProblem());
 }

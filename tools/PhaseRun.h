@@ -5,6 +5,7 @@
 
 #include "passes/Pipeline.h"
 #include "passes/rematerialize/FrontierMemory.h"
+#include "passes/sharding/ShardingPlan.h"
 #include "passes/sharding/search/SearchMemory.h"
 #include "tools/PredictBatch.h"
 #include "tools/Report.h"
@@ -17,7 +18,8 @@ struct CommonResults {
   FrontierMemory frontier;
   PredictBytes predict;
   SearchMemory searches;
-  bool keepsTiled = false; ///< whether there will be other runs
+  std::optional<ShardingPlan> found; ///< by the last search; none if `--plan` keeps none, or has one
+  bool keepsTiled = false;           ///< whether there will be other runs
   /// Modules after `tile`, by the rows of `predict` that the options name; 0: none.
   std::map<int64_t, mlir::OwningOpRef<mlir::ModuleOp>> tiled;
 };

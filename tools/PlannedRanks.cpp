@@ -13,7 +13,8 @@ static constexpr size_t mostListed = 15;
 /// Exchanges below this share of the bytes of a step are added up in one row.
 static constexpr double leastShare = 0.01;
 
-PlannedRanks::PlannedRanks(const Manifest &manifest) : manifest(manifest), ranks(manifest.target.ranks) {
+PlannedRanks::PlannedRanks(const Manifest &manifest)
+    : manifest(manifest), ranks(manifest.target.ranks), sharding(ranks) {
   for (const ExchangeSpec &exchange : ranks.exchanges)
     if (exchange.callsIn("step") > 0) addExchange(exchange);
   std::stable_sort(rows.begin(), rows.end(), [](const Row &a, const Row &b) { return a.bytes > b.bytes; });
@@ -168,8 +169,10 @@ std::string PlannedRanks::describeLeaves() const {
   return fmt::format("leaves      {}, whose gradients add in a binary tree\n", ranks.leaves);
 }
 
-std::string PlannedRanks::describe() const {
-  return describeLeaves() + (ranks.mesh.empty() ? "" : describeAxes() + describeState() + describeExchanges());
+std::string PlannedRanks::describe(bool listsAll) const {
+  if (ranks.mesh.empty()) return describeLeaves();
+  return describeLeaves() + describeAxes() + sharding.describeRejected(listsAll) + sharding.describeLines(listsAll) +
+         describeState() + describeExchanges();
 }
 
 //===----------------------------------------------------------------------===//
@@ -210,19 +213,12 @@ Json PlannedRanks::asJson() const {
   std::optional<double> seconds = exchangeSeconds();
   Json machines = nullptr;
   if (ranks.machines) machines = {{"count", ranks.machines->count}, {"devices", ranks.machines->devices}};
-  Json search = nullptr;
-  if (ranks.search) {
-    auto orNull = [](const auto &value) { return value ? Json(*value) : Json(nullptr); };
-    search = {{"seconds", ranks.search->seconds},
-              {"bound", ranks.search->bound},
-              {"memory", orNull(ranks.search->memory)},
-              {"unpinned", orNull(ranks.search->unpinned)}};
-  }
   return {{"count", ranks.count()},
           {"machines", std::move(machines)},
-          {"search", std::move(search)},
+          {"search", sharding.searchAsJson()},
           {"mesh", std::move(mesh)},
           {"state", stateAsJson()},
+          {"lines", sharding.linesAsJson()},
           {"exchanges", std::move(exchanges)},
           {"seconds", seconds ? Json(*seconds) : Json(nullptr)}};
 }

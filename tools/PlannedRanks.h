@@ -4,6 +4,7 @@
 #define TESSERA_TOOLS_PLANNEDRANKS_H
 
 #include "runtime/program/Manifest.h"
+#include "tools/PlannedSharding.h"
 
 namespace tessera {
 
@@ -15,8 +16,8 @@ public:
 
   /// "; of one of 8 ranks": follows figures of one rank. Empty if the program is for one rank.
   std::string whose() const;
-  /// Tables; empty if the program is for one rank.
-  std::string describe() const;
+  /// Tables; empty if the program is for one rank. `listsAll`: all lines of the model, and all that was rejected.
+  std::string describe(bool listsAll) const;
   /// Null if the program is for one rank.
   runtime::Json asJson() const;
 
@@ -55,6 +56,7 @@ private:
 
   const runtime::Manifest &manifest;
   const runtime::RanksSpec &ranks;
+  PlannedSharding sharding;
   std::vector<Row> rows; ///< most bytes first
 };
 

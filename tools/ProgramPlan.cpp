@@ -152,9 +152,9 @@ std::string tessera::describeWarnings(const std::vector<std::string> &warnings) 
 std::string tessera::describePlan(const ProgramPlan &plan, PlanParts parts) {
   PlannedMemory memory(plan.manifest);
   return describeSizes(plan) + describeFit(plan) + describeWarnings(plan.warnings) +
-         PlannedTime(plan.manifest, plan.time).describe() + PlannedRanks(plan.manifest).describe() + memory.describe() +
-         (parts.values ? memory.describeValues() : "") + describeMemory(plan) + describeDisk(plan.disk) +
-         describePeak(plan.peak) + describeBuffers(plan.manifest, parts.allBuffers);
+         PlannedTime(plan.manifest, plan.time).describe() + PlannedRanks(plan.manifest).describe(parts.listsAll) +
+         memory.describe() + (parts.values ? memory.describeValues() : "") + describeMemory(plan) +
+         describeDisk(plan.disk) + describePeak(plan.peak) + describeBuffers(plan.manifest, parts.listsAll);
 }
 
 //===----------------------------------------------------------------------===//

@@ -65,8 +65,8 @@ std::string describeWarnings(const std::vector<std::string> &warnings);
 
 /// Parts of a plan as text that are listed on demand.
 struct PlanParts {
-  bool allBuffers = false; ///< else the largest ones
-  bool values = false;     ///< what layers save and recompute
+  bool listsAll = false; ///< buffers, lines and what was rejected; else the most important ones
+  bool values = false;   ///< what layers save and recompute
 };
 std::string describePlan(const ProgramPlan &plan, PlanParts parts);
 runtime::Json planAsJson(const ProgramPlan &plan);

@@ -64,6 +64,13 @@ static void addMeshOptions(CLI::App *command, MeshOptions &options) {
           "--zero do not say it")
       ->check(CLI::Range(1, 65536));
   command
+      ->add_option(
+          "--plan", options.plan,
+          "a file that keeps the sharding that --devices finds: it is written if it is not there, and used as it "
+          "is if it is")
+      ->check(checkNotEmpty)
+      ->check([](const std::string &path) { return path == "-" ? "a plan is no output: name a file" : ""; });
+  command
       ->add_option("--mesh", options.mesh,
                    "divide the program among ranks, which form a mesh with named axes, such as data=2,tensor=4; the "
                    "last axis is the one of adjacent ranks")
@@ -207,7 +214,7 @@ static int run(int argc, char **argv) {
   addInputOptions(plan, options);
   addPhaseOptions(plan, options);
   addThreadsOption(plan, options);
-  plan->add_flag("-v,--verbose", options.verbose, "list all buffers");
+  plan->add_flag("-v,--verbose", options.verbose, "list all buffers, divided lines and rejected shardings");
   plan->add_option("--data", options.data, "files in place of those that the model names, as for the program's `train`")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -222,8 +229,10 @@ static int run(int argc, char **argv) {
   CLI::Option *largest =
       plan->add_option("--largest", options.largest, "print the largest batch, or length of a row, that fits instead")
           ->check(CLI::IsMember({"batch", "seq"}));
-  plan->add_flag("--suggest", options.suggests, "if it does not fit, print options with which it does")
-      ->excludes(largest);
+  CLI::Option *suggests =
+      plan->add_flag("--suggest", options.suggests, "if it does not fit, print options with which it does")
+          ->excludes(largest);
+  plan->get_option("--plan")->excludes(largest)->excludes(suggests); // a plan is for one program
 
   CLI::App *devices = app.add_subcommand("devices", "list the devices that are known, or print a description");
   devices->add_option("DEVICE", options.on, "a device by name, or a file that describes one");

@@ -15,6 +15,7 @@
 #include "passes/cost/KernelWork.h"
 #include "passes/memory/BufferList.h"
 #include "passes/memory/MemoryTimeline.h"
+#include "passes/sharding/DividedLines.h"
 #include "runtime/Abi.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -268,7 +269,7 @@ void ManifestWriter::writeExchange(const ExchangeTable::Entry &entry, uint32_t n
   });
 }
 
-/// The key `leaves`, and of a program for several ranks `mesh` and `exchanges`.
+/// The key `leaves`, and of a program for several ranks `mesh`, `exchanges` and `divided_lines`.
 void ManifestWriter::writeRanks() {
   if (auto leaves = module->getAttrOfType<IntegerAttr>(attrs::leaves)) json.attribute("leaves", leaves.getInt());
   ProgramMesh mesh = ProgramMesh::of(module);
@@ -283,6 +284,7 @@ void ManifestWriter::writeRanks() {
   json.attributeArray("exchanges", [&] {
     for (auto [number, entry] : llvm::enumerate(summary.exchanges->getEntries())) writeExchange(entry, number);
   });
+  if (auto lines = module->getAttrOfType<ArrayAttr>(dividedLinesAttr)) writeAttr("divided_lines", lines);
 }
 
 void ManifestWriter::writeGemm(const GemmTable::Entry &entry, uint32_t number) {

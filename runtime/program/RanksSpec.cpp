@@ -3,7 +3,6 @@
 #include "runtime/program/RanksSpec.h"
 
 #include "runtime/program/Manifest.h"
-#include <cmath>
 
 namespace tessera::runtime {
 
@@ -71,34 +70,18 @@ static MachinesSpec readMachines(const Json &json, const std::string &where) {
   return machines;
 }
 
-static SearchSpec readSearch(const Json &json, const std::string &where) {
-  SearchSpec search{member(json, "seconds", where).get<double>(), member(json, "bound", where).get<double>()};
-  if (!(search.bound >= 0) || !(search.seconds >= search.bound))
-    fail("{}: a step of {} seconds, and none of fewer than {}", where, search.seconds, search.bound);
-  if (json.contains("memory")) {
-    auto memory = json["memory"].get<double>();
-    if (!(memory >= 0 && memory <= 0x1p62)) fail("{}: a search within {} bytes", where, memory);
-    search.memory = std::llround(memory);
-  }
-  if (json.contains("unpinned")) {
-    search.unpinned = json["unpinned"].get<double>();
-    if (!(*search.unpinned >= 0) || !(search.seconds >= *search.unpinned))
-      fail("{}: a step of {} seconds, and of {} with nothing fixed", where, search.seconds, *search.unpinned);
-  }
-  return search;
-}
-
 RanksSpec readRanksSpec(const Json &json, const std::string &where) {
   RanksSpec ranks;
   ranks.leaves = json.value("leaves", int64_t(0));
   if (json.contains("target") && json["target"].contains("machines"))
     ranks.machines = readMachines(json["target"]["machines"], where);
   if (json.contains("target") && json["target"].contains("search"))
-    ranks.search = readSearch(json["target"]["search"], where);
+    ranks.search = readSearchSpec(json["target"]["search"], where);
   if (!json.contains("mesh")) return ranks;
   for (const Json &axis : json["mesh"]) ranks.mesh.push_back(readMeshAxis(axis, where));
   for (const Json &entry : member(json, "exchanges", where))
     ranks.exchanges.push_back(readExchange(entry, ranks, where));
+  if (json.contains("divided_lines")) ranks.lines = readDividedLines(json["divided_lines"], where);
   return ranks;
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/base/ElementType.h"
 #include "runtime/base/Json.h"
+#include "runtime/program/ShardingSpec.h"
 
 #include <array>
 #include <map>
@@ -56,25 +57,14 @@ struct MachinesSpec {
   int64_t devices = 1; ///< in each
 };
 
-/// What the search that found a program's sharding estimated of a step.
-struct SearchSpec {
-  double seconds = 0;
-  double bound = 0;                             ///< no other sharding that it knows takes fewer seconds
-  std::optional<int64_t> memory = std::nullopt; ///< bytes of a rank that it kept to; none: no limit, or it kept to none
-  /// Of a step without what the user fixed of the sharding; none: nothing was fixed, or it was not searched for.
-  std::optional<double> unpinned = std::nullopt;
-
-  /// By how much a step may take longer than with the best sharding, of the estimate.
-  double gap() const { return bound > 0 ? seconds / bound - 1 : 0; }
-};
-
-/// The keys `leaves`, `mesh`, `exchanges`, `target.machines` and `target.search` of a manifest.
+/// The keys `leaves`, `mesh`, `exchanges`, `divided_lines`, `target.machines` and `target.search` of a manifest.
 struct RanksSpec {
   std::vector<MeshAxisSpec> mesh; ///< outermost axis first; empty: one rank
   std::vector<ExchangeSpec> exchanges;
   int64_t leaves = 0; ///< what the batch of a step is cut into, on one rank too; 0: none
   std::optional<MachinesSpec> machines = std::nullopt; ///< none: all ranks on one
   std::optional<SearchSpec> search = std::nullopt;     ///< none: the mesh is as it was said
+  std::vector<DividedLineSpec> lines = {};             ///< in the order of the model
 
   /// Ranks along an axis of the mesh; 0 if it has no such axis.
   int64_t sizeAlong(const std::string &axis) const;

@@ -54,6 +54,42 @@ function exchangeTable({exchanges}) {
   ]));
 }
 
+/** "batch, vocab": those that most ops divide first. */
+function axesAlong({divided}, {name}) {
+  const axes = Object.entries(divided[name] || {}).sort(([, a], [, b]) => b - a);
+  return axes.length > 0 ? axes.map(([axis]) => axis).join(', ') : '-';
+}
+
+function lineTable({lines, mesh}) {
+  const titles = ['line', 'ops', ...mesh.map(({name}) => `along ${name}`)];
+  return tableOf('line-table', titles, [false, true, ...mesh.map(() => false)], lines.map((line) => [
+    line.at, String(line.ops), ...mesh.map((axis) => axesAlong(line, axis)),
+  ]));
+}
+
+/** What a search rejected, what takes the least time first. */
+function rejectedTable({search, mesh}) {
+  const rows = [
+    ...search.meshes.map((other) => ['mesh', '', mesh.map(({size}) => size).join(' x '), other.mesh, other]),
+    ...search.decisions.flatMap(({of, along, chosen, rejected}) => rejected.map(
+        (other) => [of, along, chosen || 'none', other.axis || 'none', other])),
+  ].sort((a, b) => a[4].seconds - b[4].seconds);
+  const titles = ['what', 'along', 'chosen', 'rejected', 'a step takes', 'longer'];
+  return tableOf('rejected-table', titles, [false, false, false, false, true, true], rows.map(
+      ([of, along, chosen, other, {seconds, exact}]) => {
+        const least = exact ? '' : 'at least ';
+        const percent = Math.max(0, 100 * (seconds / search.seconds - 1));
+        return [of, along, chosen, other, least + formatSeconds(seconds), `${least}${percent.toFixed(2)} %`];
+      }));
+}
+
+/** The table of what was rejected, if the sharding was found. */
+function showRejected(section, ranks) {
+  const {search} = ranks;
+  if (!search || search.meshes.length + search.decisions.length === 0) return;
+  section.append(element('h3', {}, 'What the search rejected'), rejectedTable(ranks));
+}
+
 function explainRanks() {
   return legend('What the tables show', [
     ['all_to_all', 'each rank sends a part to each other rank along the axis; a kernel adds up what was received'],
@@ -73,6 +109,10 @@ function showRanks(section) {
       element('h2', {}, 'Ranks'),
       element('p', {}, `The mesh ${mesh} has ${ranks.count} ranks${where}.`
           + ' Memory and costs on this page are those of one.'),
-      meshTable(ranks), element('h3', {}, 'What ranks exchange in a step'), exchangeTable(ranks),
+      meshTable(ranks));
+  showRejected(section, ranks);
+  if (ranks.lines.length > 0) section.append(element('h3', {}, 'What lines are divided along'), lineTable(ranks));
+  section.append(
+      element('h3', {}, 'What ranks exchange in a step'), exchangeTable(ranks),
       element('h3', {}, 'What a rank has of the state'), stateTable(), explainRanks());
 }

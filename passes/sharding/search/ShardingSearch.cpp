@@ -122,8 +122,7 @@ MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> me
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// The function whose time counts.
-static func::FuncOp decidingFunction(ModuleOp module) {
+func::FuncOp tessera::decidingFunction(ModuleOp module) {
   SmallVector<func::FuncOp> functions = entryFunctions(module);
   auto step = llvm::find_if(functions, [](func::FuncOp function) { return function.getName() == "step"; });
   return step != functions.end() ? *step : functions.empty() ? func::FuncOp() : functions.front();
@@ -169,11 +168,20 @@ static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSol
   return names;
 }
 
+/// Of two namings the one with fewer seconds counts.
+static void note(SearchedMesh &mesh, const MeshSolution &found) {
+  constexpr double sameSeconds = 2 * searchTolerance;
+  if (found.bound >= mesh.seconds) return;
+  mesh.seconds = found.bound;
+  mesh.isExact = found.isFound() && found.cost.seconds <= (1 + sameSeconds) * found.bound;
+}
+
 static StepSearch searchMeshes(const ShardingGraph &graph, ArrayRef<Mesh> meshes, const SearchDevices &devices,
                                SearchLimits limits, const ShardingPins &pins) {
   StepSearch best;
   std::string problem; // of namings that do not suit
   for (ArrayRef<int64_t> mesh : meshes) {
+    SearchedMesh &searched = best.searched.emplace_back(SearchedMesh{Mesh(mesh), INFINITY});
     for (PinnedMesh &naming : pins.namingsOf(mesh, problem)) {
       limits.seconds = best.solution ? (1 - searchTolerance) * best.solution->cost.seconds : INFINITY;
       limits.pins = pins.areGiven() ? &naming : nullptr;
@@ -185,6 +193,7 @@ static StepSearch searchMeshes(const ShardingGraph &graph, ArrayRef<Mesh> meshes
                      << " bytes, least " << found.leastBytes << ", nodes " << found.effort.nodes << ", passes "
                      << found.effort.passes << '\n';
       });
+      note(searched, found);
       best.bound = std::min(best.bound, found.bound);
       best.secondsBeyond = std::min(best.secondsBeyond, found.secondsBeyond);
       if (found.isFound())
@@ -250,20 +259,36 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.ofStates = best.pins.ofStates; // those that the step lacks are as the user says
   for (const auto &[path, sharding] : ofStep.getStates()) result.ofStates[path] = sharding;
   result.tables.emplace_back(deciding, ofStep.getTable());
+  result.meshes = best.searched;
   result.isPinned = pins.areGiven(), result.pins = best.pins;
   result.step = *best.solution, result.bound = std::min(best.bound, best.solution->cost.seconds);
   result.memoryDecides = best.secondsBeyond < best.solution->cost.seconds;
+  if (!divideOtherFunctions(module, result, devices)) return std::nullopt;
+  return result;
+}
+
+bool tessera::divideOtherFunctions(ModuleOp module, ModuleSharding &sharding, const SearchDevices &devices) {
+  SmallVector<StringRef> meshNames;
+  Mesh mesh;
+  for (AxisAttr axis : sharding.mesh) meshNames.push_back(axis.getName()), mesh.push_back(axis.getSize());
   for (func::FuncOp function : entryFunctions(module)) {
-    if (function == deciding) continue;
-    ShardingGraph other(function, result.tiled);
-    SearchLimits ofOther;
-    ofOther.fixed = formsOfStates(other, result.ofStates, meshNames);
-    ofOther.pins = pins.areGiven() ? &best.pins : nullptr;
-    MeshSolution found = solveMesh(other, best.solution->mesh, devices, ofOther);
-    if (!found.isFound() && result.isPinned) return std::nullopt;
+    if (function == sharding.tables.front().first) continue;
+    ShardingGraph graph(function, sharding.tiled);
+    SearchLimits limits;
+    limits.fixed = formsOfStates(graph, sharding.ofStates, meshNames);
+    limits.pins = sharding.isPinned ? &sharding.pins : nullptr;
+    MeshSolution found = solveMesh(graph, mesh, devices, limits);
+    if (!found.isFound() && sharding.isPinned) return false;
     // All of it may be whole, and its states are divided as they may be everywhere.
     if (!found.isFound()) llvm::reportFatalInternalError("no sharding of `" + function.getName() + "` was found");
-    result.tables.emplace_back(function, FoundSharding(other, found.forms, meshNames).getTable());
+    sharding.tables.emplace_back(function, FoundSharding(graph, found.forms, meshNames).getTable());
   }
-  return result;
+  return true;
+}
+
+void tessera::record(ModuleOp module, ModuleSharding &sharding) {
+  ProgramMesh::set(module, sharding.mesh);
+  for (StateOp state : stateTable(module))
+    state->setAttr(attrs::sharding, sharding.ofStates[state.getPath()].getAttribute(module.getContext()));
+  for (auto &[function, table] : sharding.tables) table.record(function);
 }

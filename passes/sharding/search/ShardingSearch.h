@@ -15,6 +15,9 @@
 
 namespace tessera {
 
+/// The function whose time counts: `step` if there is one. Null if there is no entry function.
+mlir::func::FuncOp decidingFunction(mlir::ModuleOp module);
+
 /// Ranks along each axis, outermost first.
 using Mesh = llvm::SmallVector<int64_t, mostMeshAxes>;
 
@@ -50,12 +53,20 @@ struct SearchLimits {
 MeshSolution solveMesh(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
                        const SearchLimits &limits);
 
+/// A mesh that was searched, under its best naming.
+struct SearchedMesh {
+  Mesh mesh;
+  double seconds = 0;   ///< no sharding on it that is within the limits takes fewer; infinite if there is none
+  bool isExact = false; ///< one takes as many; else the mesh was given up
+};
+
 /// The mesh, and the naming of its axes, on which the function that decides takes the least time.
 struct StepSearch {
   std::optional<MeshSolution> solution; ///< none: there is none within the limits
   PinnedMesh pins;
   double bound = INFINITY, leastBytes = INFINITY, secondsBeyond = INFINITY; ///< of all meshes
-  bool isWithin = true; ///< what is alive at once is within the limit of bytes
+  std::vector<SearchedMesh> searched; ///< all meshes, in the order of their search
+  bool isWithin = true;               ///< what is alive at once is within the limit of bytes
 };
 
 class SearchMemory;
@@ -69,6 +80,7 @@ struct ModuleSharding {
   bool isPinned = false;                   ///< the user says something
   PinnedMesh pins;                         ///< what that is of the mesh
   TiledContractions tiled;                 ///< of the module
+  std::vector<SearchedMesh> meshes;        ///< all of them, in the order of their search
   double bound = 0;                        ///< no sharding of that function on any mesh takes fewer seconds
   bool isWithin = true;                    ///< what is alive at once is within the limit
   bool memoryDecides = false;              ///< one takes fewer seconds, but more bytes than the limit
@@ -90,6 +102,13 @@ struct SearchOptions {
 /// suits what the user says.
 std::optional<ModuleSharding> findSharding(mlir::ModuleOp module, int64_t count, const SearchDevices &devices,
                                            const SearchOptions &options);
+
+/// Adds the other entry functions to a sharding whose mesh, states and table of the deciding function are known. False
+/// if what the user says leaves one of them none.
+bool divideOtherFunctions(mlir::ModuleOp module, ModuleSharding &sharding, const SearchDevices &devices);
+
+/// Writes a sharding into the module: its mesh, and what states, ops and values are divided along.
+void record(mlir::ModuleOp module, ModuleSharding &sharding);
 
 } // namespace tessera
 

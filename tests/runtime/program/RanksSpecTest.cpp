@@ -96,6 +96,50 @@ TEST(RanksSpec, ReadsWhatASearchFound) {
   EXPECT_THROW(onMachines(R"(, "search": {"seconds": 2.0, "bound": 1.6, "unpinned": 2.5})"), Error);
 }
 
+TEST(RanksSpec, ReadsWhatASearchRejected) {
+  auto withDecisions = [](const std::string &more) {
+    return onMachines(R"(, "search": {"seconds": 3.0, "bound": 3.0, )" + more + "}").search;
+  };
+  std::optional<SearchSpec> search = withDecisions(
+      R"("meshes": [{"mesh": [4, 2], "seconds": 4.0, "exact": false}],
+         "decisions": [{"state": "wte", "along": "data", "chosen": "", "rejected": [
+                          {"axis": "vocab", "seconds": 3.5, "exact": true}, {"axis": "", "seconds": 3.75, "exact": false}]},
+                       {"line": "m.tsr:7", "op": "contract", "along": "data", "chosen": "batch", "rejected": [
+                          {"axis": "", "seconds": 3.5, "exact": true}]}])");
+  ASSERT_EQ(search->meshes.size(), 1u);
+  EXPECT_EQ(search->meshes[0].choice, "4 x 2");
+  EXPECT_EQ(search->meshes[0].seconds, 4);
+  EXPECT_FALSE(search->meshes[0].isExact);
+  ASSERT_EQ(search->decisions.size(), 2u);
+  const DecisionSpec &ofState = search->decisions[0], &ofLine = search->decisions[1];
+  EXPECT_TRUE(ofState.isOfState);
+  EXPECT_EQ(ofState.of, "wte");
+  EXPECT_EQ(ofState.along, "data");
+  EXPECT_EQ(ofState.chosen, "");
+  ASSERT_EQ(ofState.rejected.size(), 2u);
+  EXPECT_EQ(ofState.rejected[0].choice, "vocab");
+  EXPECT_TRUE(ofState.rejected[0].isExact);
+  EXPECT_FALSE(ofLine.isOfState);
+  EXPECT_EQ(ofLine.of, "m.tsr:7 contract");
+  EXPECT_THROW(withDecisions(R"("meshes": [{"mesh": [4, 2], "seconds": -1.0, "exact": false}])"), Error);
+  EXPECT_THROW(withDecisions(R"("meshes": [{"mesh": [4, 2], "seconds": 4.0, "exact": 1}])"), Error);
+  EXPECT_THROW(withDecisions(R"("decisions": [{"along": "data", "chosen": "", "rejected": []}])"), Error);
+  EXPECT_THROW(withDecisions(R"("decisions": [{"state": "w", "along": "data", "chosen": "", "rejected": []}])"), Error);
+}
+
+TEST(RanksSpec, ReadsWhatLinesAreDividedAlong) {
+  EXPECT_TRUE(withRanks(withExchange("")).target.ranks.lines.empty());
+  Manifest manifest = withRanks(withExchange("") + R"(, "divided_lines": [
+      {"at": "m.tsr:12", "ops": 3, "divided": {"data": {"batch": 3}, "tensor": {"ff": 1, "embed": 2}}}])");
+  ASSERT_EQ(manifest.target.ranks.lines.size(), 1u);
+  const DividedLineSpec &line = manifest.target.ranks.lines[0];
+  EXPECT_EQ(line.file(), "m.tsr");
+  EXPECT_EQ(line.line(), 12);
+  EXPECT_EQ(line.ops, 3);
+  EXPECT_EQ(line.divided.at("tensor").at("embed"), 2);
+  EXPECT_THROW(withRanks(withExchange("") + R"(, "divided_lines": [{"at": "m.tsr:12"}])"), Error);
+}
+
 TEST(RanksSpec, ReadsWhatALibraryAdds) {
   Manifest manifest = withRanks(withExchange(
       R"({"of": "g", "kind": "reduce_scatter", "type": "f32", "along": "data", "bytes": 100},
