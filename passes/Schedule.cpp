@@ -26,6 +26,7 @@
 #include "passes/memory/MemoryLimit.h"
 #include "passes/memory/PeakOrder.h"
 #include "passes/memory/PlanStorage.h"
+#include "llvm/ADT/Sequence.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEPASS
@@ -89,21 +90,35 @@ static int64_t largestArena(const MemorySettings &settings, const Target &target
   return settings.arena ? std::min(most, *settings.arena) : most;
 }
 
-/// Has exchanges of a function whose storage is planned run beside kernels, as many as `room` bytes beside state allow.
+/// Has exchanges of a function whose storage is planned run beside kernels, as many as `room` bytes beside state allow;
+/// those that need the least memory first.
 void SchedulePass::overlap(func::FuncOp function, StoragePlan &plan, int64_t room) {
   OpOrder order(function);
-  for (bool marksLate : {true, false}) {
-    if (OverlapCounts counts = overlapExchanges(function, marksLate); counts.all() > 0) {
-      StoragePlan changed(function);
-      if (changed.getCopies().empty() && packBuffers(changed.lifetimes()).bytes <= room) {
-        exchangesOverlapped += counts.all();
-        plan = std::move(changed);
-        return;
-      }
-    }
+  const SmallVector<Overlap> all = findOverlaps(function);
+  SmallVector<unsigned> byBytes = llvm::to_vector(llvm::seq<unsigned>(all.size()));
+  llvm::stable_sort(byBytes, [&](unsigned a, unsigned b) { return all[a].bytes < all[b].bytes; });
+  std::optional<StoragePlan> changed;
+  auto fits = [&](size_t count) {
     clearOverlaps(function);
     order.restore();
+    SmallVector<unsigned> chosen(ArrayRef(byBytes).take_front(count));
+    llvm::sort(chosen);
+    applyOverlaps(llvm::map_to_vector(chosen, [&](unsigned i) { return all[i]; }));
+    changed.emplace(function);
+    return changed->getCopies().empty() && packBuffers(changed->lifetimes()).bytes <= room;
+  };
+  size_t count = all.size();
+  if (count == 0) return;
+  if (!fits(count)) {
+    size_t tooMany = count;
+    for (count = 0; count + 1 < tooMany;) {
+      size_t middle = (count + tooMany) / 2;
+      (fits(middle) ? count : tooMany) = middle;
+    }
+    fits(count);
   }
+  exchangesOverlapped += count;
+  if (count > 0) plan = std::move(*changed);
 }
 
 /// Gives state its places and returns the bytes it takes.

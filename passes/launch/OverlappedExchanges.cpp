@@ -8,8 +8,6 @@
 using namespace mlir;
 using namespace tessera;
 
-static void mark(StartOp start, StringRef name) { start->setAttr(name, UnitAttr::get(start.getContext())); }
-
 /// Calls `visit` with each use of `value`, or of a view of it, that is no view.
 static bool allUses(Value value, llvm::function_ref<bool(OpOperand &)> visit) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
@@ -82,46 +80,59 @@ bool tessera::readsLate(Operation *op) {
 // Starts that move
 //===----------------------------------------------------------------------===//
 
-/// Moves a start, with the views that it sends, before the last repeat before it, or to the beginning of its block if
-/// there is none. Returns whether it did.
-static bool moveUp(StartOp start) {
-  Block *block = start->getBlock();
-  Operation *before = start->getPrevNode();
-  while (before && !isa<RepeatOp>(before)) before = before->getPrevNode();
-  Operation *maker = viewRoot(start.getX()).getDefiningOp();
-  bool isHere = maker && maker->getBlock() == block;
-  if (isHere && !(before && maker->isBeforeInBlock(before))) return false;
+static Operation *repeatBefore(StartOp start) {
+  Operation *op = start->getPrevNode();
+  while (op && !isa<RepeatOp>(op)) op = op->getPrevNode();
+  return op;
+}
+
+/// Whether what is sent is there before the last repeat before the start; at the beginning of the block, if there is
+/// none.
+static bool canMoveUp(StartOp start) {
+  Operation *maker = viewRoot(start.getX()).getDefiningOp(), *repeat = repeatBefore(start);
+  return !maker || maker->getBlock() != start->getBlock() || (repeat && maker->isBeforeInBlock(repeat));
+}
+
+/// Moves a start there, with the views that it sends.
+static void moveUp(StartOp start) {
+  Operation *before = repeatBefore(start);
   if (!before) // behind the starts that are there by now
-    for (before = &block->front(); isa<StartOp>(before) || isStorageView(before);) {
-      if (before == start) return false;
+    for (before = &start->getBlock()->front(); isa<StartOp>(before) || isStorageView(before);) {
+      if (before == start) return;
       before = before->getNextNode();
     }
   for (Operation *view : viewsOfSent(start))
-    if (view->getBlock() == block && before->isBeforeInBlock(view)) view->moveBefore(before);
+    if (before->isBeforeInBlock(view)) view->moveBefore(before);
   start->moveBefore(before);
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
 
-OverlapCounts tessera::overlapExchanges(func::FuncOp function, bool marksLate) {
-  OverlapCounts counts;
-  SmallVector<StartOp> starts;
-  function.walk([&](StartOp start) { starts.push_back(start); });
-  for (StartOp start : starts) {
-    if (canBeEarly(start)) {
-      mark(start, attrs::early);
-      ++counts.early;
-    } else if (marksLate && canBeLate(start)) {
-      mark(start, attrs::late);
-      ++counts.late;
-    } else if (moveUp(start)) {
-      ++counts.moved;
-    }
+SmallVector<Overlap> tessera::findOverlaps(func::FuncOp function) {
+  SmallVector<Overlap> found;
+  function.walk([&](StartOp start) {
+    int64_t received = start.getType().getNumBytes();
+    if (canBeEarly(start))
+      found.push_back({Overlap::Kind::Early, start, received});
+    else if (canBeLate(start))
+      found.push_back({Overlap::Kind::Late, start, received + tensorType(start.getX()).getNumBytes()});
+    else if (canMoveUp(start))
+      found.push_back({Overlap::Kind::Moved, start, received});
+  });
+  return found;
+}
+
+void tessera::applyOverlaps(ArrayRef<Overlap> overlaps) {
+  for (const Overlap &overlap : overlaps) {
+    StartOp start = overlap.start;
+    if (overlap.kind == Overlap::Kind::Moved)
+      moveUp(start);
+    else
+      start->setAttr(overlap.kind == Overlap::Kind::Early ? attrs::early : attrs::late,
+                     UnitAttr::get(start.getContext()));
   }
-  return counts;
 }
 
 void tessera::clearOverlaps(func::FuncOp function) {

@@ -19,14 +19,18 @@
 
 namespace tessera {
 
-/// How many exchanges of a function, as its text has them, run beside kernels that are not their own.
-struct OverlapCounts {
-  unsigned early = 0, late = 0, moved = 0;
-  unsigned all() const { return early + late + moved; }
+/// An exchange that can run beside kernels, and what of the arena that takes at most.
+struct Overlap {
+  enum class Kind { Early, Late, Moved } kind;
+  StartOp start;
+  int64_t bytes = 0;
 };
 
-/// Marks early exchanges, and late ones if `marksLate`; moves the starts of others.
-OverlapCounts overlapExchanges(mlir::func::FuncOp function, bool marksLate);
+/// Those of a function whose exchanges have no marks, in order; of each kind that it can be the first.
+llvm::SmallVector<Overlap> findOverlaps(mlir::func::FuncOp function);
+
+/// Marks early and late exchanges, and moves the starts of others.
+void applyOverlaps(llvm::ArrayRef<Overlap> overlaps);
 
 /// Removes the marks. The order of ops stays.
 void clearOverlaps(mlir::func::FuncOp function);
