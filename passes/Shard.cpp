@@ -7,7 +7,7 @@
 // 5. Warn if ranks do the same work (sharding/DividedWork.h), and record what each line is divided along.
 //
 // With `tsr.devices` a search (sharding/search/) takes the place of 2 to 4, or a plan that an earlier one left
-// (sharding/ShardingPlan.h).
+// (sharding/search/ShardingPlan.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 #include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/MeshRules.h"
-#include "passes/sharding/ShardingPlan.h"
+#include "passes/sharding/search/ShardingPlan.h"
 #include "passes/sharding/StateShardings.h"
 #include "passes/sharding/search/Alternatives.h"
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "ir/dialect/Attributes.h"
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
-#include "passes/sharding/ShardingPlan.h"
+#include "passes/sharding/search/ShardingPlan.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/train/MemoryNeeds.h"
 #include "tools/Messages.h"

@@ -80,7 +80,7 @@ static void solveWithinBytes(MeshSolution &result, const ShardingGraph &graph, S
   LabelFrontier frontier(problem, frontierOptions);
   BudgetAnswer answer = frontier.findWithin(limits.bytes);
   result.bound = std::max(result.bound, answer.bound), result.effort += frontier.getEffort();
-  result.leastBytes = answer.leastBytes;
+  result.leastBytes = answer.leastBytes, result.secondsPerByte = answer.secondsPerByte;
   if (answer.found && answer.cost.seconds < limits.seconds) take(result, costs, answer.labels, answer.cost);
 }
 
@@ -101,7 +101,7 @@ MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> me
     if (fastest.value < limits.seconds) take(result, costs, fastest.labels, fastest.cost);
     return result;
   }
-  result.secondsBeyond = fastest.cost.seconds;
+  result.secondsBeyond = fastest.cost.seconds, result.mayRecompute = limits.recomputes;
   if (limits.recomputes) {
     ShardingCosts again(graph, mesh, devices, /*recomputes=*/true);
     solveWithinBytes(result, graph, again, limits, options);
@@ -251,7 +251,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.ofStates = best.pins.ofStates; // those that the step lacks are as the user says
   for (const auto &[path, sharding] : ofStep.getStates()) result.ofStates[path] = sharding;
   result.tables.emplace_back(deciding, ofStep.getTable());
-  result.meshes = std::move(best.searched);
+  result.meshes = std::move(best.searched), result.bytes = limits.bytes;
   result.isPinned = pins.areGiven(), result.pins = best.pins;
   result.step = *best.solution, result.bound = std::min(best.bound, best.solution->cost.seconds);
   result.memoryDecides = best.secondsBeyond < best.solution->cost.seconds;

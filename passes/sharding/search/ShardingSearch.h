@@ -35,6 +35,9 @@ struct MeshSolution {
   double leastBytes = 0; ///< no forms on this mesh have fewer alive at once, if the limit of bytes was what failed
   /// Of forms that are not within the limit of bytes; infinite if those of least time are.
   double secondsBeyond = std::numeric_limits<double>::infinity();
+  /// What a byte less takes within the limit of bytes (LabelFrontier.h); 0: those of least time are within it.
+  double secondsPerByte = 0;
+  bool mayRecompute = false; ///< stacks were computed again for it
   SolverEffort effort = {};
 
   bool isFound() const { return !forms.empty(); }
@@ -71,8 +74,9 @@ struct ModuleSharding {
   TiledContractions tiled;          ///< of the module
   std::vector<SearchedMesh> meshes; ///< all of them, in the order of their search
   double bound = 0;                 ///< no sharding of that function on any mesh takes fewer seconds
-  bool isWithin = true;             ///< what is alive at once is within the limit
-  bool memoryDecides = false;       ///< one takes fewer seconds, but more bytes than the limit
+  double bytes = std::numeric_limits<double>::infinity(); ///< the limit of what is alive at once that was kept
+  bool isWithin = true;                                   ///< it is the one that was asked for
+  bool memoryDecides = false;                             ///< one takes fewer seconds, but more bytes than the limit
 };
 
 /// What is asked of a search.
