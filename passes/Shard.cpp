@@ -22,9 +22,9 @@
 #include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/MeshRules.h"
-#include "passes/sharding/search/ShardingPlan.h"
 #include "passes/sharding/StateShardings.h"
 #include "passes/sharding/search/Alternatives.h"
+#include "passes/sharding/search/ShardingPlan.h"
 #include <cmath>
 
 namespace tessera {

@@ -24,8 +24,8 @@ struct PricedDivision {
 };
 
 /// The decisions of a sharding about parameters, of moments about the first one of each parameter, and of each line
-/// about the op that takes the most time in the function that decides, gradients included: for each mesh axis, what else
-/// it could divide of them within what the user says, and within the limit of memory. Prices of alternatives to a
+/// about the op that takes the most time in the function that decides, gradients included: for each mesh axis, what
+/// else it could divide of them within what the user says, and within the limit of memory. Prices of alternatives to a
 /// sharding that memory decided are lower bounds.
 std::vector<PricedDivision> priceAlternatives(const ModuleSharding &found, const SearchDevices &devices);
 
@@ -33,8 +33,8 @@ std::vector<PricedDivision> priceAlternatives(const ModuleSharding &found, const
 /// `rejected` is one of {axis, seconds, exact}.
 mlir::ArrayAttr describeAlternatives(mlir::ModuleOp module, const ModuleSharding &found, const SearchDevices &devices);
 
-/// The other meshes that were searched, as a list of dictionaries {mesh, seconds, exact} in the order of seconds. A mesh
-/// has the ranks along each axis. Those on which nothing is within the limit of memory are left out.
+/// The other meshes that were searched, as a list of dictionaries {mesh, seconds, exact} in the order of seconds. A
+/// mesh has the ranks along each axis. Those on which nothing is within the limit of memory are left out.
 mlir::ArrayAttr describeMeshes(mlir::ModuleOp module, const ModuleSharding &found);
 
 } // namespace tessera
