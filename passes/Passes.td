@@ -167,7 +167,7 @@ def ShardPass : Tsr_ModulePass<"tsr-shard"> {
 
     With `tsr.devices` it finds the mesh and the shardings that take the least time (`passes/sharding/search/`), as far
     as the attributes above do not say them. With `tsr.plan` too, it takes those that an earlier search found
-    (`passes/sharding/ShardingPlan.h`), or fails with what has changed since then.
+    (`passes/sharding/search/ShardingPlan.h`), or fails with what has changed since then.
 
     With neither, nothing changes. Requires: all state is in the state table. Ensures: a mesh axis divides at most one
     axis of an op.

@@ -7,7 +7,7 @@
 // 5. Warn if ranks do the same work (sharding/DividedWork.h), and record what each line is divided along.
 //
 // With `tsr.devices` a search (sharding/search/) takes the place of 2 to 4, or a plan that an earlier one left
-// (sharding/ShardingPlan.h).
+// (sharding/search/ShardingPlan.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,10 @@
 #include "passes/sharding/DividedWork.h"
 #include "passes/sharding/LeafRepeat.h"
 #include "passes/sharding/MeshRules.h"
-#include "passes/sharding/ShardingPlan.h"
 #include "passes/sharding/StateShardings.h"
 #include "passes/sharding/search/Alternatives.h"
 #include "passes/sharding/search/SearchMemory.h"
+#include "passes/sharding/search/ShardingPlan.h"
 #include <cmath>
 
 namespace tessera {
@@ -164,10 +164,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     if (memory && found->isWithin) amounts.push_back(amount("memory", static_cast<double>(*memory)));
     if (unpinned) amounts.push_back(amount("unpinned", std::min(unpinned->step.cost.seconds, seconds)));
     if (explains) {
-      ArrayAttr known = found->alternatives ? *found->alternatives : ArrayAttr();
-      if (!known) known = describeAlternatives(module, *found, on);
-      if (found->alternatives) *found->alternatives = known;
-      amounts.push_back(builder.getNamedAttr("decisions", known));
+      amounts.push_back(builder.getNamedAttr("decisions", describeAlternatives(module, *found, on)));
       amounts.push_back(builder.getNamedAttr("meshes", describeMeshes(module, *found)));
     }
     module->setAttr(attrs::foundSharding, builder.getDictionaryAttr(amounts));

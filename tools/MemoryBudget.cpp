@@ -5,7 +5,7 @@
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
 #include "ir/program/ShardSettings.h"
-#include "passes/sharding/ShardingPlan.h"
+#include "passes/sharding/search/ShardingPlan.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/train/MemoryNeeds.h"
 #include "tools/Messages.h"
@@ -109,6 +109,7 @@ public:
   BudgetRuns(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run)
       : budget(budget), input(input), options(options), quiet(options), run(run) {
     quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
+    if (searches(*input.module)) quiet.plansDevices = false; // prices take as long as a search, and are of the last one
     run.common->keepsTiled = true;
   }
 
@@ -229,8 +230,9 @@ int BudgetRuns::finish() {
   bool takesLeast = options.takesLeast || MemorySettings::of(*input.module).isWish;
   if (!fits && !takesLeast) return refuseBudget(*best.input.module, budget, best.bytes, options);
   bool stopsEarly = !options.compileTo.empty() && options.compileTo != "schedule";
-  bool isComplete = !stopsEarly && options.dumpDir.empty() && options.report.empty() && !options.timing;
-  if (!fits || isComplete) {
+  bool isComplete = !stopsEarly && options.dumpDir.empty() && options.report.empty() && !options.timing &&
+                    options.plansDevices == quiet.plansDevices;
+  if (isComplete) {
     input = std::move(best.input);
     return ExitDone;
   }

@@ -124,8 +124,12 @@ int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, Ph
   if (!smaller.module) return ExitDone; // the model cannot have fewer rows
   if (arena) limitArena(*smaller.module, *arena);
   if (searchMemory) (*smaller.module)->setAttr(attrs::searchMemory, searchMemory);
+  Attribute found = module->getAttr(attrs::foundSharding);
+  again.plansDevices = false; // what is found for the step is the same, and was explained
   input = std::move(smaller);
-  return runPhasesOf(input, again, run);
+  int status = runPhasesOf(input, again, run);
+  if (status == ExitDone && found) (*input.module)->setAttr(attrs::foundSharding, found);
+  return status;
 }
 
 int tessera::runPhases(Input &input, const CommandOptions &options, PhaseRun &run) {

@@ -5,7 +5,7 @@
 
 #include "passes/Pipeline.h"
 #include "passes/rematerialize/FrontierMemory.h"
-#include "passes/sharding/ShardingPlan.h"
+#include "passes/sharding/search/ShardingPlan.h"
 #include "passes/sharding/search/SearchMemory.h"
 #include "tools/PredictBatch.h"
 #include "tools/Report.h"

@@ -100,7 +100,8 @@ static std::string findOtherTarget(const PlanFile &plan, ModuleOp module) {
   std::string device = Target::of(module).name().str(), precision = precisionOf(module);
   if (device != plan.device) return "it is for the device " + plan.device + ", and this is for " + device;
   if (descriptionOf(module) != plan.description) return "the description of the device " + device + " has changed";
-  if (precision != plan.precision) return "it is for the precision " + plan.precision + ", and this is for " + precision;
+  if (precision != plan.precision)
+    return "it is for the precision " + plan.precision + ", and this is for " + precision;
   return "";
 }
 

@@ -1,8 +1,8 @@
 //===- PlanFile.h - the file of `--plan` ----------------------------------===//
 //
-// Keeps the sharding that `--devices` finds (passes/sharding/ShardingPlan.h), with all that it depends on, as JSON that
-// people can read and compare. If the file is not there, it is written; if it is, its sharding is taken as it is, and a
-// program that it does not suit any more is refused. docs/sharding.md has an example.
+// Keeps the sharding that `--devices` finds (passes/sharding/search/ShardingPlan.h), with all that it depends on, as
+// JSON that people can read and compare. If the file is not there, it is written; if it is, its sharding is taken as it
+// is, and a program that it does not suit any more is refused. docs/sharding.md has an example.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@
 #define TESSERA_TOOLS_PLANFILE_H
 
 #include "ir/program/Machines.h"
-#include "passes/sharding/ShardingPlan.h"
+#include "passes/sharding/search/ShardingPlan.h"
 #include "runtime/base/Json.h"
 #include "tools/Commands.h"
 

@@ -1,7 +1,12 @@
 //===- Alternatives.cpp - the price of what a search rejected -------------===//
 //
-// The least seconds with each label of a node are its min-marginals (Solver.h); those of an alternative are the least
-// ones of the labels that have it.
+// 1. The least seconds with each label of a node are its min-marginals (Solver.h); those of an alternative are the
+//    least ones of the labels that have it.
+// 2. Where they are bounds only, as on meshes with several axes, the least labelling with these labels alone is looked
+//    for, from the decisions about the most time and the most bytes on, as long as there is work left.
+//
+// Where memory decided, a byte has a price λ, that of the solve whose dual is the bound. A sharding with a label that
+// has at most B bytes takes at least m - λB seconds, where m is the min-marginal of seconds + λ · bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,95 +14,188 @@
 #include "ir/program/Program.h"
 #include <cmath>
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace tessera;
 
 /// Seconds within this of the least, relative to it, are those of a sharding that memory did not decide.
 static constexpr double sameSeconds = 1e-2;
-
-/// By the axis that a mesh axis divides, the least of the marginals of the labels of a node.
-static std::map<AxisId, MinMarginal> leastByAxis(ArrayRef<Form> labels, ArrayRef<MinMarginal> marginals,
-                                                 unsigned along) {
-  std::map<AxisId, MinMarginal> least;
-  for (auto [form, marginal] : llvm::zip(labels, marginals)) {
-    auto [known, isNew] = least.try_emplace(form.along[along], marginal);
-    if (!isNew && marginal.value < known->second.value) known->second = marginal;
-  }
-  return least;
-}
+/// Labellings with certain labels alone are found as near to the least as this.
+static constexpr double priceTolerance = 5e-3;
+/// Of all searches for them, in entries of tables that are passed: some seconds.
+static constexpr double mostPriceWork = 1.5e9;
 
 namespace {
-/// The label problem of what was found, with the prices of all labels.
-struct PricedLabels {
-  PricedLabels(const ModuleSharding &found, const SearchDevices &devices)
-      : graph(found.tables.front().first, found.tiled), costs(graph, found.step.mesh, devices) {
-    ArrayRef<ShardingNode> nodes = graph.getNodes();
-    if (found.isPinned)
-      for (unsigned i = 0; i < nodes.size(); ++i) costs.restrict(i, found.pins.allowed(graph, i, costs.labelsOf(i)));
-    LabelProblem problem = costs.problem();
-    LabelSolution solution = solve(problem, {1, 0});
-    hasRoom = solution.found && found.step.cost.seconds <= (1 + sameSeconds) * solution.cost.seconds;
-    marginals = minMarginals(problem, {1, 0}, solution);
-    for (unsigned i = 0; i < nodes.size(); ++i) {
-      double most = 0;
-      for (const LabelCost &cost : problem.labels(i))
-        if (cost.isAllowed()) most = std::max(most, cost.seconds);
-      mostSeconds.push_back(most);
-    }
-  }
+/// A decision about a node, and the axes of what is rejected.
+struct NodeDecision {
+  PricedDivision division;
+  unsigned node = 0, along = 0;
+  llvm::SmallVector<AxisId, 4> axes; ///< of `division.rejected`
+  double weight = 0;                 ///< seconds of ops, or bytes of a state
+};
 
+/// The label problem of what was found.
+class PricedLabels {
+public:
+  PricedLabels(const ModuleSharding &found, const SearchDevices &devices);
+
+  /// About parameters and moments, then about lines, with prices by min-marginals.
+  std::vector<NodeDecision> list() const;
+  /// Makes prices exact, as far as there is work left.
+  void refine(NodeDecision &decision);
+
+private:
+  void add(unsigned node, double weight, const PricedDivision &whose, std::vector<NodeDecision> &decisions) const;
+  std::map<std::pair<std::string, unsigned>, unsigned> nodesOfLines() const;
+  MinMarginal leastWith(unsigned node, AxisId axis, unsigned along) const;
+  ShardingAlternative asAlternative(AxisId axis, const MinMarginal &least) const;
+
+  const ModuleSharding &found;
   ShardingGraph graph;
   ShardingCosts costs;
-  std::vector<std::vector<MinMarginal>> marginals; ///< by node and label
+  LabelWeights weights;
+  LabelProblem problem;
+  LabelSolution solution;
+  std::vector<std::vector<MinMarginal>> marginals; ///< by node and label, under the weights
   std::vector<double> mostSeconds;                 ///< of each node alone, with any of its labels
-  bool hasRoom = false;                            ///< memory did not decide
+  bool isLimited = false;                          ///< memory decided: prices are lower bounds
+  double entries = 0;                              ///< of all tables
+  double work = 0;                                 ///< up to now
 };
 } // namespace
 
+PricedLabels::PricedLabels(const ModuleSharding &found, const SearchDevices &devices)
+    : found(found), graph(found.tables.front().first, found.tiled),
+      costs(graph, found.step.mesh, devices, found.step.mayRecompute), weights{1, found.step.secondsPerByte} {
+  ArrayRef<ShardingNode> nodes = graph.getNodes();
+  if (found.isPinned)
+    for (unsigned i = 0; i < nodes.size(); ++i) costs.restrict(i, found.pins.allowed(graph, i, costs.labelsOf(i)));
+  problem = costs.problem();
+  solution = solve(problem, weights);
+  isLimited =
+      weights.bytes > 0 || !solution.found || found.step.cost.seconds > (1 + sameSeconds) * solution.cost.seconds;
+  marginals = minMarginals(problem, weights, solution);
+  for (unsigned i = 0; i < nodes.size(); ++i) {
+    double most = 0;
+    for (const LabelCost &cost : problem.labels(i))
+      if (cost.isAllowed()) most = std::max(most, cost.seconds);
+    mostSeconds.push_back(most);
+  }
+  for (const LabelProblem::Pair &pair : problem.getPairs())
+    entries += static_cast<double>(pair.classes[0].size() + pair.classes[1].size() + pair.table.size());
+}
+
 /// By line, in the order of the model, the node that takes the most time.
-static std::map<std::pair<std::string, unsigned>, unsigned> nodesOfLines(const PricedLabels &priced) {
+std::map<std::pair<std::string, unsigned>, unsigned> PricedLabels::nodesOfLines() const {
   std::map<std::pair<std::string, unsigned>, unsigned> nodes;
-  for (auto [i, node] : llvm::enumerate(priced.graph.getNodes())) {
+  for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
     if (node.kind != ShardingNode::Kind::Ops) continue;
     FileLineColLoc place = userPlace(node.ops.front()->getLoc());
     if (!place) continue;
     auto [known, isNew] =
         nodes.try_emplace({fileNameInLines(place.getFilename().getValue()), place.getLine()}, unsigned(i));
-    if (!isNew && priced.mostSeconds[i] > priced.mostSeconds[known->second]) known->second = unsigned(i);
+    if (!isNew && mostSeconds[i] > mostSeconds[known->second]) known->second = unsigned(i);
   }
   return nodes;
 }
 
+/// By the min-marginals of the labels with which a mesh axis divides an axis of a node.
+MinMarginal PricedLabels::leastWith(unsigned node, AxisId axis, unsigned along) const {
+  MinMarginal least{INFINITY, true};
+  for (auto [form, marginal] : llvm::zip(costs.labelsOf(node), marginals[node]))
+    if (form.along[along] == axis && marginal.value < least.value) least = marginal;
+  return least;
+}
+
+ShardingAlternative PricedLabels::asAlternative(AxisId axis, const MinMarginal &least) const {
+  double seconds = weights.bytes > 0 ? std::max(0.0, least.value - weights.bytes * found.bytes) : least.value;
+  return {graph.axisName(axis), seconds, least.isExact && !isLimited};
+}
+
 /// Adds what each mesh axis divides of a node, if it could divide something else.
-static void addDecisions(unsigned node, const PricedDivision &whose, const ModuleSharding &found,
-                         const PricedLabels &priced, std::vector<PricedDivision> &decisions) {
+void PricedLabels::add(unsigned node, double weight, const PricedDivision &whose,
+                       std::vector<NodeDecision> &decisions) const {
   for (auto [along, axis] : llvm::enumerate(found.mesh)) {
     AxisId chosen = found.step.forms[node].along[along];
     if (chosen == pendingForm) continue;
-    PricedDivision decision = whose;
-    decision.along = axis.getName(), decision.chosen = priced.graph.axisName(chosen);
-    for (auto [divided, marginal] : leastByAxis(priced.costs.labelsOf(node), priced.marginals[node], along))
-      if (divided != chosen && divided != pendingForm && std::isfinite(marginal.value))
-        decision.rejected.push_back(
-            {priced.graph.axisName(divided), marginal.value, marginal.isExact && priced.hasRoom});
-    llvm::stable_sort(decision.rejected, [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
-    if (!decision.rejected.empty()) decisions.push_back(std::move(decision));
+    NodeDecision decision{whose, node, unsigned(along), {}, weight};
+    decision.division.along = axis.getName(), decision.division.chosen = graph.axisName(chosen);
+    std::set<AxisId> others;
+    for (const Form &form : costs.labelsOf(node)) others.insert(form.along[along]);
+    for (AxisId other : others) {
+      if (other == chosen || other == pendingForm) continue;
+      MinMarginal least = leastWith(node, other, along);
+      if (!std::isfinite(least.value)) continue;
+      decision.axes.push_back(other), decision.division.rejected.push_back(asAlternative(other, least));
+    }
+    if (!decision.axes.empty()) decisions.push_back(std::move(decision));
   }
+}
+
+std::vector<NodeDecision> PricedLabels::list() const {
+  std::vector<NodeDecision> decisions;
+  ArrayRef<ShardingNode> nodes = graph.getNodes();
+  for (auto [i, node] : llvm::enumerate(nodes)) {
+    if (node.kind != ShardingNode::Kind::State) continue;
+    auto state = cast<StateOp>(node.ops.front());
+    add(i, static_cast<double>(state.getTensorType().getNumBytes()), {state.getPath().str(), {}, {}, {}, {}, {}},
+        decisions);
+  }
+  for (const auto &[place, node] : nodesOfLines()) {
+    StringRef op = nodes[node].ops.front()->getName().stripDialect();
+    add(node, mostSeconds[node], {{}, place.first + ":" + std::to_string(place.second), op.str(), {}, {}, {}},
+        decisions);
+  }
+  return decisions;
+}
+
+void PricedLabels::refine(NodeDecision &decision) {
+  unsigned node = decision.node;
+  for (auto [axis, rejected] : llvm::zip_equal(decision.axes, decision.division.rejected)) {
+    MinMarginal least = leastWith(node, axis, decision.along);
+    if (least.isExact || work > mostPriceWork) continue;
+    LabelSets allowed;
+    for (unsigned i = 0; i < problem.size(); ++i) allowed.emplace_back(problem.labels(i).size(), true);
+    for (auto [label, form] : llvm::enumerate(costs.labelsOf(node)))
+      allowed[node][label] = form.along[decision.along] == axis;
+    SolverOptions options;
+    options.tolerance = priceTolerance;
+    SolverStart start;
+    start.messages = &solution.messages, start.allowed = &allowed;
+    LabelSolution with = solve(problem, weights, options, start);
+    work += static_cast<double>(with.effort.passes) * entries + with.effort.tableEntries;
+    least.value = std::max(least.value, with.bound);
+    least.isExact = with.found && with.value <= (1 + 2 * priceTolerance) * with.bound;
+    rejected = asAlternative(axis, least);
+  }
+}
+
+/// The decisions by their weights, the first of states and of lines in turn.
+static std::vector<NodeDecision *> inOrderOfWeight(std::vector<NodeDecision> &decisions) {
+  std::vector<NodeDecision *> ofStates, ofLines, all;
+  for (NodeDecision &decision : decisions) (decision.division.state.empty() ? ofLines : ofStates).push_back(&decision);
+  for (std::vector<NodeDecision *> *list : {&ofStates, &ofLines})
+    llvm::stable_sort(*list, [](const NodeDecision *a, const NodeDecision *b) { return a->weight > b->weight; });
+  for (size_t i = 0; i < std::max(ofStates.size(), ofLines.size()); ++i) {
+    if (i < ofLines.size()) all.push_back(ofLines[i]);
+    if (i < ofStates.size()) all.push_back(ofStates[i]);
+  }
+  return all;
 }
 
 std::vector<PricedDivision> tessera::priceAlternatives(const ModuleSharding &found, const SearchDevices &devices) {
   PricedLabels priced(found, devices);
-  std::vector<PricedDivision> decisions;
-  for (auto [i, node] : llvm::enumerate(priced.graph.getNodes()))
-    if (node.kind == ShardingNode::Kind::State)
-      addDecisions(i, {cast<StateOp>(node.ops.front()).getPath().str(), {}, {}, {}, {}, {}}, found, priced, decisions);
-  for (const auto &[place, node] : nodesOfLines(priced)) {
-    StringRef op = priced.graph.getNodes()[node].ops.front()->getName().stripDialect();
-    PricedDivision whose{{}, place.first + ":" + std::to_string(place.second), op.str(), {}, {}, {}};
-    addDecisions(node, whose, found, priced, decisions);
+  std::vector<NodeDecision> decisions = priced.list();
+  for (NodeDecision *decision : inOrderOfWeight(decisions)) priced.refine(*decision);
+  std::vector<PricedDivision> divisions;
+  for (NodeDecision &decision : decisions) {
+    PricedDivision &division = divisions.emplace_back(std::move(decision.division));
+    llvm::erase_if(division.rejected, [](const ShardingAlternative &other) { return !std::isfinite(other.seconds); });
+    llvm::stable_sort(division.rejected, [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
+    if (division.rejected.empty()) divisions.pop_back();
   }
-  return decisions;
+  return divisions;
 }
 
 /// The keys `seconds` and `exact`.

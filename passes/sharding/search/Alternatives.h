@@ -23,18 +23,18 @@ struct PricedDivision {
   llvm::SmallVector<ShardingAlternative, 4> rejected; ///< in the order of seconds
 };
 
-/// The decisions of a sharding about parameters, of moments about the first one of each parameter, and of each line about
-/// the op that takes the most time in the function that decides, gradients included: for each mesh axis, what else it
-/// could divide of them within what the user says. Memory is not limited for alternatives: those of a sharding that
-/// memory decided have lower bounds.
+/// The decisions of a sharding about parameters, of moments about the first one of each parameter, and of each line
+/// about the op that takes the most time in the function that decides, gradients included: for each mesh axis, what
+/// else it could divide of them within what the user says, and within the limit of memory. Prices of alternatives to a
+/// sharding that memory decided are lower bounds.
 std::vector<PricedDivision> priceAlternatives(const ModuleSharding &found, const SearchDevices &devices);
 
 /// The same as a list of dictionaries {state, along, chosen, rejected} or {line, op, along, chosen, rejected};
 /// `rejected` is one of {axis, seconds, exact}.
 mlir::ArrayAttr describeAlternatives(mlir::ModuleOp module, const ModuleSharding &found, const SearchDevices &devices);
 
-/// The other meshes that were searched, as a list of dictionaries {mesh, seconds, exact} in the order of seconds. A mesh
-/// has the ranks along each axis. Those on which nothing is within the limit of memory are left out.
+/// The other meshes that were searched, as a list of dictionaries {mesh, seconds, exact} in the order of seconds. A
+/// mesh has the ranks along each axis. Those on which nothing is within the limit of memory are left out.
 mlir::ArrayAttr describeMeshes(mlir::ModuleOp module, const ModuleSharding &found);
 
 } // namespace tessera

@@ -149,6 +149,13 @@ struct LabelFrontier::Query {
     answer.found = true, answer.labels = labels, answer.cost = cost;
   }
   void raise(double bound) { answer.bound = std::max(answer.bound, bound); }
+  /// By the dual of a solve.
+  void raise(const Solved &solved) {
+    double bound = solved.secondsWithin(bytes);
+    if (bound > answer.bound && solved.weights.seconds > 0)
+      answer.secondsPerByte = solved.weights.bytes / solved.weights.seconds;
+    raise(bound);
+  }
   void finish() {
     if (!answer.found) return;
     double seconds = answer.cost.seconds;
@@ -161,7 +168,7 @@ BudgetAnswer LabelFrontier::findWithin(double bytes) {
   query.answer.bound = -infinity;
   query.answer.leastBytes = smallest->weights.bytes > 0 ? smallest->solution.bound : -infinity;
   for (const SolvedRef &end : {fastest, smallest}) {
-    query.raise(end->secondsWithin(bytes));
+    query.raise(*end);
     if (end->solution.found) query.offer(end->solution.labels, end->cost());
   }
   if (!query.answer.found) return query.answer;
@@ -169,7 +176,7 @@ BudgetAnswer LabelFrontier::findWithin(double bytes) {
   for (Segment *segment = fastest->cost().bytes > bytes ? root.get() : nullptr;
        segment && query.answer.bound < options.most;) {
     split(*segment);
-    if (segment->middle) query.raise(segment->middle->secondsWithin(bytes));
+    if (segment->middle) query.raise(*segment->middle);
     if (!segment->isDivided() || !query.sees(segment->middle->cost().seconds)) {
       searchLevels(*segment, query);
       searchBudget(*segment, query);

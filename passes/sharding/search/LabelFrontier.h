@@ -39,6 +39,9 @@ struct BudgetAnswer {
   double bound = 0;
   /// No labelling has fewer bytes.
   double leastBytes = 0;
+  /// What a byte less takes at the budget: the weight of bytes, for one of seconds, of the solve whose dual is the best
+  /// bound. 0: the budget does not bind.
+  double secondsPerByte = 0;
 
   bool isProven() const { return bound >= (found ? cost.seconds : std::numeric_limits<double>::infinity()); }
 };

@@ -6,17 +6,15 @@
 using namespace mlir;
 using namespace tessera;
 
-SearchMemory::Entry *SearchMemory::find(func::FuncOp step, const SearchOptions &options) {
-  for (const std::unique_ptr<Entry> &entry : entries)
-    if (entry->bytes == options.bytes && entry->recomputes == options.recomputes &&
-        entry->isPinned == options.isPinned &&
-        OperationEquivalence::isEquivalentTo(*entry->step, step, OperationEquivalence::IgnoreLocations))
-      return entry.get();
+const StepSearch *SearchMemory::find(func::FuncOp step, const SearchOptions &options) const {
+  for (const Entry &entry : entries)
+    if (entry.bytes == options.bytes && entry.recomputes == options.recomputes && entry.isPinned == options.isPinned &&
+        OperationEquivalence::isEquivalentTo(*entry.step, step, OperationEquivalence::IgnoreLocations))
+      return &entry.found;
   return nullptr;
 }
 
-SearchMemory::Entry *SearchMemory::remember(func::FuncOp step, const SearchOptions &options, StepSearch found) {
-  entries.push_back(std::make_unique<Entry>(
-      Entry{step.clone(), options.bytes, options.recomputes, options.isPinned, std::move(found), {}}));
-  return entries.back().get();
+const StepSearch *SearchMemory::remember(func::FuncOp step, const SearchOptions &options, StepSearch found) {
+  entries.push_back({step.clone(), options.bytes, options.recomputes, options.isPinned, std::move(found)});
+  return &entries.back().found;
 }

@@ -12,21 +12,19 @@ namespace tessera {
 /// in other entry functions. Devices and the user's words are the same in all of these runs.
 class SearchMemory {
 public:
+  /// Null if it is not known. The pointer is valid until the next call of `remember`.
+  const StepSearch *find(mlir::func::FuncOp step, const SearchOptions &options) const;
+  /// Keeps a copy of the step.
+  const StepSearch *remember(mlir::func::FuncOp step, const SearchOptions &options, StepSearch found);
+
+private:
   struct Entry {
     mlir::OwningOpRef<mlir::func::FuncOp> step;
     double bytes;
     bool recomputes, isPinned; ///< of the options
     StepSearch found;
-    mlir::ArrayAttr alternatives; ///< null: not asked for yet
   };
-
-  /// Null if it is not known.
-  Entry *find(mlir::func::FuncOp step, const SearchOptions &options);
-  /// Keeps a copy of the step.
-  Entry *remember(mlir::func::FuncOp step, const SearchOptions &options, StepSearch found);
-
-private:
-  std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<Entry> entries;
 };
 
 } // namespace tessera

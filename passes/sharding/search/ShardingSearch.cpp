@@ -87,7 +87,7 @@ static void solveWithinBytes(MeshSolution &result, const ShardingGraph &graph, S
   LabelFrontier frontier(problem, frontierOptions);
   BudgetAnswer answer = frontier.findWithin(limits.bytes);
   result.bound = std::max(result.bound, answer.bound), result.effort += frontier.getEffort();
-  result.leastBytes = answer.leastBytes;
+  result.leastBytes = answer.leastBytes, result.secondsPerByte = answer.secondsPerByte;
   if (answer.found && answer.cost.seconds < limits.seconds) take(result, costs, answer.labels, answer.cost);
 }
 
@@ -108,7 +108,7 @@ MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> me
     if (fastest.value < limits.seconds) take(result, costs, fastest.labels, fastest.cost);
     return result;
   }
-  result.secondsBeyond = fastest.cost.seconds;
+  result.secondsBeyond = fastest.cost.seconds, result.mayRecompute = limits.recomputes;
   if (limits.recomputes) {
     ShardingCosts again(graph, mesh, devices, /*recomputes=*/true);
     solveWithinBytes(result, graph, again, limits, options);
@@ -229,10 +229,11 @@ static StepSearch searchStep(const ShardingGraph &graph, int64_t count, const Se
   SearchLimits limits;
   limits.bytes = options.bytes, limits.recomputes = options.recomputes;
   StepSearch best = searchMeshes(graph, meshes, devices, limits, pins);
+  best.bytes = limits.bytes;
   if (best.solution || best.leastBytes == INFINITY) return best;
   limits.bytes = moreThanLeastBytes * best.leastBytes;
   best = searchMeshes(graph, meshes, devices, limits, pins);
-  best.isWithin = false;
+  best.bytes = limits.bytes, best.isWithin = false;
   return best;
 }
 
@@ -246,10 +247,9 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   ShardingPins pins(module, options.isPinned ? ShardSettings::of(module) : ShardSettings());
   SearchMemory ofThisRun;
   SearchMemory &memory = options.memory ? *options.memory : ofThisRun;
-  SearchMemory::Entry *known = memory.find(deciding, options);
+  const StepSearch *known = memory.find(deciding, options);
   if (!known) known = memory.remember(deciding, options, searchStep(graph, count, devices, options, pins));
-  const StepSearch &best = known->found;
-  if (options.memory) result.alternatives = &known->alternatives;
+  const StepSearch &best = *known;
   result.isWithin = best.isWithin;
   if (!best.solution) return std::nullopt;
   SmallVector<StringRef> meshNames = nameMesh(graph, *best.solution, best.pins, module);
@@ -259,7 +259,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.ofStates = best.pins.ofStates; // those that the step lacks are as the user says
   for (const auto &[path, sharding] : ofStep.getStates()) result.ofStates[path] = sharding;
   result.tables.emplace_back(deciding, ofStep.getTable());
-  result.meshes = best.searched;
+  result.meshes = best.searched, result.bytes = best.bytes;
   result.isPinned = pins.areGiven(), result.pins = best.pins;
   result.step = *best.solution, result.bound = std::min(best.bound, best.solution->cost.seconds);
   result.memoryDecides = best.secondsBeyond < best.solution->cost.seconds;

@@ -35,6 +35,9 @@ struct MeshSolution {
   double leastBytes = 0; ///< no forms on this mesh have fewer alive at once, if the limit of bytes was what failed
   /// Of forms that are not within the limit of bytes; infinite if those of least time are.
   double secondsBeyond = std::numeric_limits<double>::infinity();
+  /// What a byte less takes within the limit of bytes (LabelFrontier.h); 0: those of least time are within it.
+  double secondsPerByte = 0;
+  bool mayRecompute = false; ///< stacks were computed again for it
   SolverEffort effort = {};
 
   bool isFound() const { return !forms.empty(); }
@@ -66,7 +69,8 @@ struct StepSearch {
   PinnedMesh pins;
   double bound = INFINITY, leastBytes = INFINITY, secondsBeyond = INFINITY; ///< of all meshes
   std::vector<SearchedMesh> searched; ///< all meshes, in the order of their search
-  bool isWithin = true;               ///< what is alive at once is within the limit of bytes
+  double bytes = INFINITY;            ///< the limit of what is alive at once that was kept
+  bool isWithin = true;               ///< it is the one that was asked for
 };
 
 class SearchMemory;
@@ -76,15 +80,15 @@ struct ModuleSharding {
   llvm::SmallVector<AxisAttr> mesh; ///< named by the user, or by what is divided along them
   llvm::StringMap<Sharding> ofStates;
   std::vector<std::pair<mlir::func::FuncOp, ShardingTable>> tables;
-  MeshSolution step;                       ///< what was found for the function that decides, `step` if there is one
-  bool isPinned = false;                   ///< the user says something
-  PinnedMesh pins;                         ///< what that is of the mesh
-  TiledContractions tiled;                 ///< of the module
-  std::vector<SearchedMesh> meshes;        ///< all of them, in the order of their search
-  double bound = 0;                        ///< no sharding of that function on any mesh takes fewer seconds
-  bool isWithin = true;                    ///< what is alive at once is within the limit
-  bool memoryDecides = false;              ///< one takes fewer seconds, but more bytes than the limit
-  mlir::ArrayAttr *alternatives = nullptr; ///< where to keep their description; null: nowhere
+  MeshSolution step;                ///< what was found for the function that decides, `step` if there is one
+  bool isPinned = false;            ///< the user says something
+  PinnedMesh pins;                  ///< what that is of the mesh
+  TiledContractions tiled;          ///< of the module
+  std::vector<SearchedMesh> meshes; ///< all of them, in the order of their search
+  double bound = 0;                 ///< no sharding of that function on any mesh takes fewer seconds
+  double bytes = INFINITY;          ///< the limit of what is alive at once that was kept
+  bool isWithin = true;             ///< it is the one that was asked for
+  bool memoryDecides = false;       ///< one takes fewer seconds, but more bytes than the limit
 };
 
 /// What is asked of a search.

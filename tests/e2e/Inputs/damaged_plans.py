@@ -44,7 +44,7 @@ def main():
     damaged.append((changed(plan, "tessera_plan", 2), "is a plan of version 2, and this compiler reads version 1"))
     for key in ("device", "precision", "machines", "options", "search", "mesh", "states", "inputs", "ops"):
         damaged.append((changed(plan, key, None), f"missing key '{key}'"))
-        damaged.append((changed(plan, key, 7), f"damaged.plan"))
+        damaged.append((changed(plan, key, 7), "damaged.plan"))
     content = json.loads(plan)
     op = next(iter(content["ops"]))
     state = next(iter(content["states"]))
@@ -57,7 +57,7 @@ def main():
     damaged.append((changed(plan, mesh, 0, "mesh"), "'mesh': expected a number from 1 to"))
     first = axes.split(",")[0].split("=")[0].strip()
     rest = ", ".join(part.split("=")[0].strip() for part in axes.split(",")[1:])
-    damaged.append((changed(plan, op, f"{first} = nowhere, {rest}" if rest else f"{first} = nowhere", "ops"), "nowhere"))
+    damaged.append((changed(plan, op, f"{first} = nowhere, {rest}", "ops"), "nowhere"))
     damaged.append((plan.replace('"seconds": ', '"seconds": -'), "'search'"))
     for text, expected in damaged:
         refuse(text, expected, options)

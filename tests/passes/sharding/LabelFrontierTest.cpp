@@ -175,3 +175,24 @@ TEST(LabelFrontier, BudgetsOfATrainingStep) {
     seconds = answer.cost.seconds;
   }
 }
+
+TEST(LabelFrontier, AByteHasThePriceOfTheDual) {
+  int priced = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    LabelProblem problem = randomProblem(seed);
+    std::map<double, double> costs = allCosts(problem);
+    if (costs.empty()) continue;
+    LabelFrontier frontier(problem);
+    for (double budget : budgetsOf(costs)) {
+      BudgetAnswer answer = frontier.findWithin(budget);
+      bool binds = frontier.getFastest().cost.bytes > budget;
+      EXPECT_TRUE(binds || answer.secondsPerByte == 0) << "seed " << seed;
+      double least = infinity; // of seconds and bytes together
+      for (auto [bytes, seconds] : costs) least = std::min(least, seconds + answer.secondsPerByte * bytes);
+      double dual = least - answer.secondsPerByte * budget, best = fastestWithin(costs, budget);
+      if (best < infinity) EXPECT_LE(dual, best + roomFor(best)) << "seed " << seed;
+      priced += answer.secondsPerByte > 0;
+    }
+  }
+  EXPECT_GT(priced, 100);
+}

@@ -4,6 +4,7 @@
 #include "ir/dialect/GraphBuilder.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/sharding/DividedWork.h"
+#include "passes/sharding/search/Alternatives.h"
 #include "gmock/gmock.h"
 #include <gtest/gtest.h>
 
@@ -123,6 +124,55 @@ TEST(ShardingSearch, NothingIsDividedIfAFunctionHasTooManyAxes) {
   ProgramMesh::set(*module, found->mesh);
   EXPECT_THAT(notesOf(*module, ShardingDecision::Time),
               ElementsAre(HasSubstr("at most 254 names of axes in a function, and this one has 262")));
+}
+
+TEST(ShardingSearch, OtherMeshesTakeNoLessThanIsSaid) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = parse(context, program());
+  std::optional<ModuleSharding> found = findSharding(*module, 8, slow(), SearchOptions());
+  ASSERT_TRUE(found);
+  ASSERT_GE(found->meshes.size(), 2u);
+  int exact = 0;
+  for (const SearchedMesh &searched : found->meshes) {
+    if (searched.mesh == found->step.mesh) EXPECT_TRUE(searched.isExact);
+    OwningOpRef<ModuleOp> pinned = parse(context, program());
+    ShardSettings settings;
+    settings.devices = 8;
+    for (auto [i, ranks] : llvm::enumerate(searched.mesh)) settings.mesh.emplace_back("m" + std::to_string(i), ranks);
+    settings.record(*pinned);
+    std::optional<ModuleSharding> other = findSharding(*pinned, 8, slow(), SearchOptions());
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->step.mesh, searched.mesh);
+    EXPECT_GE(other->step.cost.seconds, (1 - 1e-9) * searched.seconds);
+    if (searched.isExact) EXPECT_LE(other->step.cost.seconds, 1.02 * searched.seconds);
+    exact += searched.isExact;
+  }
+  EXPECT_GE(exact, 1);
+}
+
+/// What each mesh axis divides of the weight, and of the line of the contraction.
+TEST(ShardingSearch, StatesAndLinesHavePrices) {
+  MLIRContext context;
+  std::string text = program();
+  size_t end = text.find("-> !result\n    return");
+  OwningOpRef<ModuleOp> module = parse(context, text.insert(end + 10, " loc(\"m.tsr\":7:3)"));
+  ASSERT_TRUE(module);
+  std::optional<ModuleSharding> found = findSharding(*module, 2, slow(), SearchOptions());
+  ASSERT_TRUE(found);
+  std::vector<PricedDivision> decisions = priceAlternatives(*found, slow());
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].state, "w");
+  EXPECT_EQ(decisions[1].line, "m.tsr:7");
+  EXPECT_EQ(decisions[1].op, "contract");
+  for (const PricedDivision &decision : decisions) {
+    EXPECT_EQ(decision.along, found->mesh.front().getName());
+    for (const ShardingAlternative &rejected : decision.rejected) {
+      EXPECT_NE(rejected.axis, decision.chosen);
+      EXPECT_TRUE(rejected.isExact);
+      EXPECT_GE(rejected.seconds, (1 - 1e-9) * found->step.cost.seconds);
+    }
+  }
+  EXPECT_GE(decisions[1].rejected.back().seconds, 1.5 * found->step.cost.seconds) << "whole on both ranks";
 }
 
 } // namespace

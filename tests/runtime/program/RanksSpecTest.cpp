@@ -103,7 +103,8 @@ TEST(RanksSpec, ReadsWhatASearchRejected) {
   std::optional<SearchSpec> search = withDecisions(
       R"("meshes": [{"mesh": [4, 2], "seconds": 4.0, "exact": false}],
          "decisions": [{"state": "wte", "along": "data", "chosen": "", "rejected": [
-                          {"axis": "vocab", "seconds": 3.5, "exact": true}, {"axis": "", "seconds": 3.75, "exact": false}]},
+                          {"axis": "vocab", "seconds": 3.5, "exact": true},
+                          {"axis": "", "seconds": 3.75, "exact": false}]},
                        {"line": "m.tsr:7", "op": "contract", "along": "data", "chosen": "batch", "rejected": [
                           {"axis": "", "seconds": 3.5, "exact": true}]}])");
   ASSERT_EQ(search->meshes.size(), 1u);

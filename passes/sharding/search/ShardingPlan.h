@@ -1,8 +1,8 @@
 //===- ShardingPlan.h - a sharding that is kept ---------------------------===//
 //
 // What a search found, in a form that outlives the compilation: the mesh, and what states, inputs and the ops of the
-// function that decides are divided along. `--plan FILE` keeps it in a file (tools/PlanFile.h); the module carries it to
-// `shard` as the attribute `tsr.plan`:
+// function that decides are divided along. `--plan FILE` keeps it in a file (tools/PlanFile.h); the module carries it
+// to `shard` as the attribute `tsr.plan`:
 //
 //   tsr.plan = {found = {bound = 0.5, bytes = 1.0e9, seconds = 0.5}, mesh = [#tsr.axis<tensor: 8>],
 //               states = [["wte", "vocab: 50257 = tensor, embed: 768"], …], inputs = [["x", "batch: 64, seq: 128"], …],
@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PASSES_SHARDING_SHARDINGPLAN_H
-#define TESSERA_PASSES_SHARDING_SHARDINGPLAN_H
+#ifndef TESSERA_PASSES_SHARDING_SEARCH_SHARDINGPLAN_H
+#define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGPLAN_H
 
 #include "passes/sharding/ShardingTable.h"
 #include "llvm/ADT/StringMap.h"
@@ -78,4 +78,4 @@ std::string describeChanges(const ShardingPlan &before, const ShardingPlan &now)
 
 } // namespace tessera
 
-#endif // TESSERA_PASSES_SHARDING_SHARDINGPLAN_H
+#endif // TESSERA_PASSES_SHARDING_SEARCH_SHARDINGPLAN_H

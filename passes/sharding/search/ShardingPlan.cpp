@@ -1,6 +1,6 @@
 //===- ShardingPlan.cpp - a sharding that is kept -------------------------===//
 
-#include "passes/sharding/ShardingPlan.h"
+#include "passes/sharding/search/ShardingPlan.h"
 #include "ir/dialect/GraphBuilder.h"
 #include "ir/program/Program.h"
 #include "passes/sharding/search/ShardingSearch.h"
