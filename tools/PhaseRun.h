@@ -5,8 +5,8 @@
 
 #include "passes/Pipeline.h"
 #include "passes/rematerialize/FrontierMemory.h"
-#include "passes/sharding/search/ShardingPlan.h"
 #include "passes/sharding/search/SearchMemory.h"
+#include "passes/sharding/search/ShardingPlan.h"
 #include "tools/PredictBatch.h"
 #include "tools/Report.h"
 #include "tools/TargetOption.h"
