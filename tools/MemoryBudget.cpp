@@ -239,6 +239,7 @@ int BudgetRuns::finish() {
   limitSearch(*input.module, best.searched);
   if (best.arena) limitArena(*input.module, *best.arena);
   run.printsWarnings = false; // again
+  run.common->tiled.clear();  // it is not explained
   return runPhasesAndPredict(input, options, run);
 }
 
