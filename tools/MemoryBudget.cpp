@@ -192,8 +192,8 @@ int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
 /// memory at the peak less. So its limit is lowered step by step from a little more than the budget, and the fastest
 /// of the programs is taken by what the phases predict for them. Where none fits, down to the fewest bytes.
 int BudgetRuns::planOtherShardings() {
-  constexpr double first = 1.4, ratio = 0.84, margin = 1.2; // about half as much after four steps
-  constexpr int mostSearches = 8, mostSlower = 2;
+  constexpr double first = 1.4, last = 0.7, ratio = 0.84, margin = 1.2; // about half as much after four steps
+  constexpr int mostSearches = 8, mostSlower = 3;
   auto within = static_cast<double>(budget);
   double limit = first * within;
   int slower = 0;
@@ -201,7 +201,7 @@ int BudgetRuns::planOtherShardings() {
     bool fits = best.bytes <= budget;
     if (!fits) limit = std::min(limit, margin * found->bytes * within / static_cast<double>(best.bytes));
     while (limit >= found->bytes) limit *= ratio; // until then nothing else is found
-    if (fits && (slower == mostSlower || limit < ratio * within)) break;
+    if (fits && (slower == mostSlower || limit < last * within)) break;
     if (!fits && searches + 1 == mostSearches) limit = 0;
     double before = best.seconds;
     if (int status = keepIfBetter(static_cast<int64_t>(limit))) return status;
