@@ -56,7 +56,9 @@ struct PlannedProgram {
   std::optional<int64_t> searched; ///< the limit of the search for a sharding; none: what follows from the options
   std::optional<int64_t> arena;    ///< what the arena may take; none: no limit
   int64_t bytes = std::numeric_limits<int64_t>::max();
-  double seconds = INFINITY; ///< of a step; infinite: not known
+  int64_t ofArena = 0;              ///< of these bytes
+  double seconds = INFINITY;        ///< of a step; infinite: not known
+  double secondsWithAll = INFINITY; ///< with all the memory that it would take without recomputation
   std::vector<mlir::Diagnostic> warnings = {};
   std::optional<ShardingPlan> sharding = {}; ///< to be written
 
@@ -66,13 +68,15 @@ struct PlannedProgram {
 /// The sharding that a search found: the phase `shard` notes it.
 struct SearchResult {
   double bytes = 0;      ///< by its own count
+  double seconds = 0;    ///< by its own estimate
   bool isWithin = false; ///< the limit
 
   /// None if nothing was searched for.
   static std::optional<SearchResult> of(ModuleOp module) {
     auto found = module->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
     if (!found) return std::nullopt;
-    return SearchResult{found.getAs<FloatAttr>("bytes").getValueAsDouble(), found.contains("memory")};
+    auto number = [&](StringRef key) { return found.getAs<FloatAttr>(key).getValueAsDouble(); };
+    return SearchResult{number("bytes"), number("seconds"), found.contains("memory")};
   }
 };
 } // namespace
@@ -144,6 +148,7 @@ int BudgetRuns::planOnce(PlannedProgram &program) {
   if (failed(text)) return ExitInternal;
   runtime::Manifest manifest = runtime::parseManifest(*text);
   const runtime::PredictedEntry *step = manifest.predicted.entry("step");
+  program.ofArena = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt();
   program.input = std::move(trial), program.bytes = runtime::programBytes(manifest);
   program.seconds = step && step->seconds > 0 ? step->seconds : INFINITY;
   return ExitDone;
@@ -160,12 +165,13 @@ int BudgetRuns::planWithin(PlannedProgram &program) {
     if (int status = planOnce(program)) return status;
     if (round == 0) warnings = std::move(program.warnings); // later rounds have the same
     if (program.bytes <= budget) break;
-    ModuleOp module = *program.input.module;
-    bool canRecompute = MemorySettings::of(module).getMode() == RematMode::Auto;
-    int64_t within = module->getAttrOfType<IntegerAttr>(attrs::arena).getInt() + budget - program.bytes;
+    bool canRecompute = MemorySettings::of(*program.input.module).getMode() == RematMode::Auto;
+    int64_t within = program.ofArena + budget - program.bytes;
     std::optional<int64_t> arena = program.arena, searched = program.searched;
+    if (round == 0) program.secondsWithAll = program.seconds;
+    double withAll = program.secondsWithAll;
     if (program.isBelow(smallest)) smallest = std::move(program);
-    program = {}, program.searched = searched;
+    program = {}, program.searched = searched, program.secondsWithAll = withAll;
     if (!canRecompute || triesLeast) break;
     // A plan that was chosen because it nearly fits is not the last word: that has the one with the least memory.
     triesLeast = round >= mostRounds || within <= 0 || (arena && within >= *arena);
@@ -188,25 +194,36 @@ int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
   return ExitDone;
 }
 
-/// The count of a search is not what the program takes: what recomputation saves later may be more, and what takes
-/// memory at the peak less. So its limit is lowered step by step from a little more than the budget, and the fastest
-/// of the programs is taken by what the phases predict for them. Where none fits, down to the fewest bytes.
+/// Of the state that a rank has at least.
+static int64_t leastStateBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (StateOp state : stateTable(module)) bytes += state.getTensorType().getNumBytes();
+  return bytes / ShardSettings::of(module).devices;
+}
+
+/// The count of a search is not what the arena takes: what recomputation saves later may be more, and what takes memory
+/// at the peak less. So its limit is lowered step by step from a little more than the budget leaves the arena, and the
+/// fastest of the programs is taken by what the phases predict for them. Where none fits, down to the fewest bytes.
 int BudgetRuns::planOtherShardings() {
   constexpr double first = 1.4, last = 0.7, ratio = 0.84, margin = 1.2; // about half as much after four steps
+  constexpr double hopeless = 1.1; // estimates are mostly lower than what is predicted later
   constexpr int mostSearches = 8, mostSlower = 3;
-  auto within = static_cast<double>(budget);
+  int64_t besideArena = best.bytes - best.ofArena;
+  auto within = static_cast<double>(std::max<int64_t>(budget - besideArena, 0));
   double limit = first * within;
   int slower = 0;
+  bool isHopeless = leastStateBytes(*input.module) > budget;
   for (int searches = 0; searches < mostSearches; ++searches, limit *= ratio) {
     bool fits = best.bytes <= budget;
-    if (!fits) limit = std::min(limit, margin * found->bytes * within / static_cast<double>(best.bytes));
+    if (!fits) limit = std::min(limit, margin * found->bytes * within / static_cast<double>(best.ofArena));
     while (limit >= found->bytes) limit *= ratio; // until then nothing else is found
     if (fits && (slower == mostSlower || limit < last * within)) break;
-    if (!fits && searches + 1 == mostSearches) limit = 0;
+    if (!fits && (isHopeless || searches + 1 == mostSearches)) limit = 0;
     double before = best.seconds;
     if (int status = keepIfBetter(static_cast<int64_t>(limit))) return status;
     if (best.seconds >= before) ++slower;
     if (!found->isWithin) break; // that was the least
+    if (best.bytes <= budget && found->seconds > hopeless * best.seconds) break;
   }
   return ExitDone;
 }
@@ -214,8 +231,9 @@ int BudgetRuns::planOtherShardings() {
 int BudgetRuns::find() {
   bool mayChoose = searches(*input.module);
   if (int status = keepIfBetter(mayChoose ? std::optional(unlimited) : std::nullopt)) return status;
-  // One that recomputes nothing is the fastest one.
-  bool isFastest = best.bytes <= budget && !best.arena;
+  // One that recomputes nothing is the fastest one, and one that recomputes little nearly.
+  constexpr double nearly = 1.01;
+  bool isFastest = best.bytes <= budget && (!best.arena || best.seconds <= nearly * best.secondsWithAll);
   if (mayChoose && !isFastest)
     if (int status = planOtherShardings()) return status;
   return finish();

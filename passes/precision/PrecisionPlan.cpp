@@ -43,9 +43,17 @@ PrecisionPlan::PrecisionPlan(func::FuncOp function) {
 // What values are
 //===----------------------------------------------------------------------===//
 
+/// Whether a reduction leaves away axes with one element, as reading at one position of an axis does.
+static bool dropsAxes(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (!reduce) return false;
+  NamedTensorType type = tensorType(reduce.getX());
+  return llvm::all_of(names(reduce.getOver()), [&](StringRef axis) { return type.getSize(axis) == 1; });
+}
+
 /// Whether the op's first result is an activation if an operand is.
 static bool passesActivationsOn(Operation *op) {
-  return isa<ElementwiseOpInterface, SoftmaxOp, LayerNormOp>(op) || movesElements(op);
+  return isa<ElementwiseOpInterface, SoftmaxOp, LayerNormOp>(op) || movesElements(op) || dropsAxes(op);
 }
 
 void PrecisionPlan::findActivations(func::FuncOp function) {

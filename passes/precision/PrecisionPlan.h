@@ -7,7 +7,8 @@
 // Values in f32:
 //
 //   statistics   what follows from reductions, constants, parameters and data by elementwise ops: means, log-sum-exps,
-//                rates. There is one for each row, and its rounding error would affect the whole row
+//                rates. There is one for each row, and its rounding error would affect the whole row. A reduction of
+//                one element is none
 //   gradients    of parameters, where they are sums: over micro-batches, over the uses of a parameter, over the rows of
 //                a batch. One that a single contraction computes is treated like the gradient of an activation. All are
 //                f32 where `tsr.precision` exempts `tsr.clip`

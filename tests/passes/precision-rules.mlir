@@ -188,3 +188,27 @@ module attributes {tsr.axes = ["batch", "in", "out"], tsr.phase = "differentiate
     return %next, %more, %row, %z : !tsr.tensor<[in: 4, out: 4], f32>, !tsr.tensor<[], f32>, !tsr.tensor<[out: 4], f32>, !tsr.tensor<[batch: 8, in: 4], f32>
   }
 }
+
+// -----
+
+// A sum of one element is none: what reads one position of an axis of an activation, as rotary positions do, is stacked in bf16, and
+// not in f32 with a copy of the whole stack in bf16.
+module attributes {tsr.axes = ["layer", "batch", "in", "side", "half", "out"], tsr.phase = "differentiate", tsr.settings = {compute = {type = "bf16"}}} {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK: %[[STACK:.*]] = tsr.repeat [layer: 3]{{.*}} -> !tsr.tensor<[layer: 3, batch: 8, half: 4], bf16>
+  // CHECK: tsr.mul %{{.*}} : {{.*}}f32
+  // CHECK: %[[L:.*]] = tsr.cast %{{.*}} : {{.*}} to <[batch: 8, half: 4], bf16>
+  // CHECK: tsr.yield %[[L]]
+  // CHECK: tsr.contract %[[STACK]]
+  func.func @evaluate(%x: !tsr.tensor<[batch: 8, in: 4], f32>, %w: !tsr.tensor<[layer: 3, in: 4, side: 2, half: 4], f32>, %v: !tsr.tensor<[half: 4, out: 2], f32>, %angle: !tsr.tensor<[half: 4], f32>) -> !tsr.tensor<[layer: 3, batch: 8, out: 2], f32> {
+    %s = tsr.repeat [layer: 3] index %i slice (%wi = %w : !tsr.tensor<[layer: 3, in: 4, side: 2, half: 4], f32>) invariant (%xi = %x : !tsr.tensor<[batch: 8, in: 4], f32>, %ai = %angle : !tsr.tensor<[half: 4], f32>) -> !tsr.tensor<[layer: 3, batch: 8, half: 4], f32> {
+      %y = tsr.contract %xi, %wi over ["in"] : (!tsr.tensor<[batch: 8, in: 4], f32>, !tsr.tensor<[in: 4, side: 2, half: 4], f32>) -> !tsr.tensor<[batch: 8, side: 2, half: 4], f32>
+      %a = tsr.slice %y side from 0 : !tsr.tensor<[batch: 8, side: 2, half: 4], f32> -> !tsr.tensor<[batch: 8, side: 1, half: 4], f32>
+      %b = tsr.reduce sum %a over ["side"] : !tsr.tensor<[batch: 8, side: 1, half: 4], f32> -> !tsr.tensor<[batch: 8, half: 4], f32>
+      %t = tsr.mul %b, %ai : (!tsr.tensor<[batch: 8, half: 4], f32>, !tsr.tensor<[half: 4], f32>) -> !tsr.tensor<[batch: 8, half: 4], f32>
+      tsr.yield %t : !tsr.tensor<[batch: 8, half: 4], f32>
+    }
+    %z = tsr.contract %s, %v over ["half"] : (!tsr.tensor<[layer: 3, batch: 8, half: 4], f32>, !tsr.tensor<[half: 4, out: 2], f32>) -> !tsr.tensor<[layer: 3, batch: 8, out: 2], f32>
+    return %z : !tsr.tensor<[layer: 3, batch: 8, out: 2], f32>
+  }
+}

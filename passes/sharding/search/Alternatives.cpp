@@ -38,7 +38,7 @@ struct NodeDecision {
 /// The label problem of what was found.
 class PricedLabels {
 public:
-  PricedLabels(const ModuleSharding &found, const SearchDevices &devices);
+  PricedLabels(const ModuleSharding &found, const SearchDevices &devices, RecomputationWay recomputation);
 
   /// About parameters and moments, then about lines, with prices by min-marginals.
   std::vector<NodeDecision> list() const;
@@ -65,13 +65,13 @@ private:
 };
 } // namespace
 
-PricedLabels::PricedLabels(const ModuleSharding &found, const SearchDevices &devices)
+PricedLabels::PricedLabels(const ModuleSharding &found, const SearchDevices &devices, RecomputationWay recomputation)
     : found(found), graph(found.tables.front().first, found.tiled),
-      costs(graph, found.step.mesh, devices, found.step.mayRecompute), weights{1, found.step.secondsPerByte} {
+      costs(graph, found.step.mesh, devices, recomputation), weights{1, found.step.secondsPerByte} {
   ArrayRef<ShardingNode> nodes = graph.getNodes();
   if (found.isPinned)
     for (unsigned i = 0; i < nodes.size(); ++i) costs.restrict(i, found.pins.allowed(graph, i, costs.labelsOf(i)));
-  problem = costs.problem();
+  problem = costs.problem(found.step.weights ? *found.step.weights : MomentWeights(graph.countMoments()));
   solution = solve(problem, weights);
   isLimited =
       weights.bytes > 0 || !solution.found || found.step.cost.seconds > (1 + sameSeconds) * solution.cost.seconds;
@@ -184,10 +184,32 @@ static std::vector<NodeDecision *> inOrderOfWeight(std::vector<NodeDecision> &de
   return all;
 }
 
-std::vector<PricedDivision> tessera::priceAlternatives(const ModuleSharding &found, const SearchDevices &devices) {
-  PricedLabels priced(found, devices);
+static std::vector<NodeDecision> price(const ModuleSharding &found, const SearchDevices &devices,
+                                       RecomputationWay recomputation) {
+  PricedLabels priced(found, devices, recomputation);
   std::vector<NodeDecision> decisions = priced.list();
   for (NodeDecision *decision : inOrderOfWeight(decisions)) priced.refine(*decision);
+  return decisions;
+}
+
+/// An alternative may be cheaper with other recomputation.
+static void lowerPrices(std::vector<NodeDecision> &decisions, ArrayRef<NodeDecision> others) {
+  std::map<std::tuple<unsigned, unsigned, AxisId>, double> seconds;
+  for (const NodeDecision &other : others)
+    for (auto [axis, rejected] : llvm::zip_equal(other.axes, other.division.rejected))
+      seconds[{other.node, other.along, axis}] = rejected.seconds;
+  for (NodeDecision &decision : decisions)
+    for (auto [axis, rejected] : llvm::zip_equal(decision.axes, decision.division.rejected))
+      if (auto other = seconds.find({decision.node, decision.along, axis}); other != seconds.end())
+        rejected.seconds = std::min(rejected.seconds, other->second);
+}
+
+std::vector<PricedDivision> tessera::priceAlternatives(const ModuleSharding &found, const SearchDevices &devices) {
+  RecomputationWay chosen = found.step.recomputation;
+  std::vector<NodeDecision> decisions = price(found, devices, chosen);
+  if (chosen != RecomputationWay::None)
+    for (RecomputationWay other : {RecomputationWay::Values, RecomputationWay::Segments, RecomputationWay::Both})
+      if (other != chosen) lowerPrices(decisions, price(found, devices, other));
   std::vector<PricedDivision> divisions;
   for (NodeDecision &decision : decisions) {
     PricedDivision &division = divisions.emplace_back(std::move(decision.division));

@@ -2,6 +2,7 @@
 
 #include "passes/sharding/search/GraphRecomputation.h"
 #include "llvm/ADT/SetVector.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tessera;
@@ -13,7 +14,7 @@ namespace {
 class RecomputedRepeat {
 public:
   RecomputedRepeat(RepeatOp repeat, MutableArrayRef<ShardingNode> nodes, MutableArrayRef<ShardingEdge> edges,
-                   const ShardingGraph &graph);
+                   const ShardingGraph &graph, const RunMoments &moments);
   void mark();
 
 private:
@@ -26,11 +27,13 @@ private:
   MutableArrayRef<ShardingEdge> edges;
   llvm::SmallDenseSet<Value> stacked;   ///< in the body
   llvm::SmallDenseSet<unsigned> stacks; ///< nodes
+  Life life{UINT_MAX, 0};               ///< of all stacks
 };
 } // namespace
 
 RecomputedRepeat::RecomputedRepeat(RepeatOp repeat, MutableArrayRef<ShardingNode> nodes,
-                                   MutableArrayRef<ShardingEdge> edges, const ShardingGraph &graph)
+                                   MutableArrayRef<ShardingEdge> edges, const ShardingGraph &graph,
+                                   const RunMoments &moments)
     : repeat(repeat), nodes(nodes), edges(edges) {
   YieldOp yield = repeat.getYield();
   for (OpResult stack : repeat->getResults().drop_front(repeat.getCarried().size())) {
@@ -38,7 +41,14 @@ RecomputedRepeat::RecomputedRepeat(RepeatOp repeat, MutableArrayRef<ShardingNode
     Value value = withoutRenames(yield.getValues()[stack.getResultNumber()]);
     stacked.insert(value);
     const ValueSource *source = graph.originOf(stack);
-    if (value.getDefiningOp() && source && !nodes[source->node].alive.empty()) stacks.insert(source->node);
+    // Of all stacks those of one segment, and of what is carried also the value at the beginning of each one.
+    auto iterations = static_cast<double>(repeat.getAxis().getSize());
+    double share = 1 / std::sqrt(iterations);
+    if (source) nodes[source->node].segmentShare = std::min(1.0, (isCarriedBy(repeat, value) ? 2 : 1) * share);
+    if (!value.getDefiningOp() || !source || nodes[source->node].alive.empty()) continue;
+    stacks.insert(source->node);
+    Life ofStack = moments.of(stack);
+    life = {std::min(life.first, ofStack.first), std::max(life.last, ofStack.last)};
   }
 }
 
@@ -61,12 +71,10 @@ bool RecomputedRepeat::isInBody(const ShardingNode &node) {
 
 /// Where what an edge brings is from, if the node that it goes to runs again.
 Again RecomputedRepeat::sourceOf(const ShardingEdge &edge) {
-  if (stacked.contains(edge.value)) return Again::Stored;
+  bool isOwnNode = nodes[edge.to].value == edge.value; // which its stack is of
+  if (stacked.contains(edge.value) && !isOwnNode) return Again::Stored;
   if (isInBody(nodes[edge.from])) return Again::Computed;
-  auto argument = dyn_cast<BlockArgument>(edge.value);
-  bool isCarried =
-      argument && argument.getOwner() == &repeat.getBlock() && argument.getArgNumber() <= repeat.getCarried().size();
-  return isCarried ? Again::Kept : Again::Stored;
+  return isCarriedBy(repeat, edge.value) ? Again::Kept : Again::Stored;
 }
 
 void RecomputedRepeat::mark() {
@@ -81,14 +89,14 @@ void RecomputedRepeat::mark() {
   for (unsigned node : left) nodes[node].iterations = iterations;
   for (unsigned node : stacks) nodes[node].isStack = true;
   for (ShardingEdge &edge : edges) {
-    if (left.contains(edge.to)) edge.again = sourceOf(edge);
+    if (left.contains(edge.to)) edge.again = sourceOf(edge), edge.stacked = life;
     if (stacks.contains(edge.to) && !left.contains(edge.from)) nodes[edge.to].isStack = false;
   }
 }
 
 void tessera::addRecomputation(MutableArrayRef<ShardingNode> nodes, MutableArrayRef<ShardingEdge> edges,
-                               const ShardingGraph &graph) {
+                               const ShardingGraph &graph, const RunMoments &moments) {
   func::FuncOp(graph.getFunction()).walk([&](RepeatOp repeat) {
-    RecomputedRepeat(repeat, nodes, edges, graph).mark();
+    RecomputedRepeat(repeat, nodes, edges, graph, moments).mark();
   });
 }

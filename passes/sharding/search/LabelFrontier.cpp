@@ -45,10 +45,9 @@ double LabelFrontier::Solved::secondsWithin(double bytes) const {
 
 LabelFrontier::LabelFrontier(const LabelProblem &problem, FrontierOptions options)
     : problem(problem), options(options) {
-  fastest = solveWith({1, 0}, nullptr, nullptr);
-  smallest = fastest;
-  if (!fastest->solution.found) return;
-  smallest = solveWith({0, 1}, nullptr, fastest.get());
+  smallest = fastest = solveWith({0, 1}, nullptr, nullptr, options.mostBytes * (1 + rounding));
+  if (!smallest->solution.found || smallest->solution.bound > options.mostBytes) return;
+  fastest = solveWith({1, 0}, smallest.get(), nullptr, options.most);
   root = makeSegment(smallest, fastest);
 }
 
@@ -66,7 +65,8 @@ static LabelMessages combine(LabelWeights weights, LabelWeights left, LabelWeigh
   return messages;
 }
 
-LabelFrontier::SolvedRef LabelFrontier::solveWith(LabelWeights weights, const Solved *left, const Solved *right) {
+LabelFrontier::SolvedRef LabelFrontier::solveWith(LabelWeights weights, const Solved *left, const Solved *right,
+                                                  double most) {
   LabelMessages messages;
   std::vector<Labelling> known;
   for (const Solved *each : {left, right})
@@ -75,7 +75,7 @@ LabelFrontier::SolvedRef LabelFrontier::solveWith(LabelWeights weights, const So
     messages = combine(weights, left->weights, right->weights, left->solution.messages, right->solution.messages);
   auto solved = std::make_shared<Solved>();
   solved->weights = weights;
-  solved->solution = solve(problem, weights, options.solver, {known, &messages});
+  solved->solution = solve(problem, weights, options.solver, {known, &messages, nullptr, most});
   effort += solved->solution.effort;
   ++solves;
   return solved;
@@ -106,7 +106,7 @@ void LabelFrontier::split(Segment &segment) {
   if (segment.isSplit) return;
   segment.isSplit = true;
   if (isFlat(segment)) return;
-  SolvedRef middle = solveWith(segment.weights, segment.left.get(), segment.right.get());
+  SolvedRef middle = solveWith(segment.weights, segment.left.get(), segment.right.get(), infinity);
   segment.middle = middle;
   if (!segment.isDivided()) return;
   segment.lower = makeSegment(segment.left, middle);

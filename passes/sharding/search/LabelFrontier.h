@@ -27,6 +27,8 @@ struct FrontierOptions {
   int64_t ownNodes = 0;
   /// An answer with as many seconds or more is of no use: the search for one ends once it is proven to have them.
   double most = std::numeric_limits<double>::infinity();
+  /// No larger budget is asked for: without a labelling within it, that is all that is found out.
+  double mostBytes = std::numeric_limits<double>::infinity();
 };
 
 /// The best labelling known within a budget.
@@ -93,7 +95,7 @@ private:
   using SolvedRef = std::shared_ptr<const Solved>;
   struct Segment;
 
-  SolvedRef solveWith(LabelWeights weights, const Solved *left, const Solved *right);
+  SolvedRef solveWith(LabelWeights weights, const Solved *left, const Solved *right, double most);
   std::unique_ptr<Segment> makeSegment(SolvedRef left, SolvedRef right) const;
   void split(Segment &segment);
   bool isFlat(const Segment &segment) const;

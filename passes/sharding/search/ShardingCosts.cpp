@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace tessera;
 
 ShardingCosts::ShardingCosts(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
-                             bool recomputes)
-    : graph(graph), ranks(mesh), model(devices.model), leastDivided(devices.leastDivided), recomputes(recomputes),
+                             RecomputationWay recomputation)
+    : graph(graph), ranks(mesh), model(devices.model), leastDivided(devices.leastDivided), recomputation(recomputation),
       links(devices.target, mesh, devices.machines), allToAll(model.exchangeFigures(ExchangeKind::AllToAll)),
       allGather(model.exchangeFigures(ExchangeKind::AllGather)) {
   labels.resize(graph.getNodes().size());
@@ -24,7 +24,19 @@ ShardingCosts::ShardingCosts(const ShardingGraph &graph, ArrayRef<int64_t> mesh,
 }
 
 bool ShardingCosts::maySayAgain(unsigned node) const {
-  return recomputes && (graph.getNodes()[node].isStack || graph.getNodes()[node].iterations > 0);
+  bool mayBe = graph.getNodes()[node].isStack || graph.getNodes()[node].iterations > 0;
+  return recomputation == RecomputationWay::Values && mayBe;
+}
+
+double ShardingCosts::runsOf(const ShardingNode &node) const {
+  if (node.iterations == 0) return 1;
+  return recomputation == RecomputationWay::Both ? 3 : recomputation == RecomputationWay::Segments ? 2 : 1;
+}
+
+/// Of a stack.
+double ShardingCosts::storedShare(const ShardingNode &node) const {
+  if (recomputation == RecomputationWay::Both && node.isStack) return 0;
+  return recomputation == RecomputationWay::Both || recomputation == RecomputationWay::Segments ? node.segmentShare : 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,23 +334,50 @@ static bool areTogether(const Form &some, const Form &others, AxisId axis) {
                       [&](auto pair) { return (std::get<0>(pair) == axis) == (std::get<1>(pair) == axis); });
 }
 
+/// What the label of a node says is alive.
+void ShardingCosts::forEachAlive(unsigned number, unsigned label, VisitAlive visit) const {
+  const ShardingNode &node = graph.getNodes()[number];
+  if (node.isStack && saysAgain(number, label)) return;
+  const Form &form = labels[number][label];
+  double share = storedShare(node);
+  for (const LiveTensor &alive : node.alive) visit(share * bytesOf(alive.tensor, form), alive.life);
+  for (const auto &[axes, alive] : node.aliveInParts)
+    if (llvm::any_of(axes, [&](AxisId axis) { return llvm::is_contained(form.along, axis); }))
+      visit(bytesOf(alive.tensor, form), alive.life);
+}
+
 /// What is received is not exchanged again, but stored: as `rematerialize` does.
-void ShardingCosts::addEdge(LabelProblem &problem, const ShardingEdge &edge) {
+void ShardingCosts::forEachAlive(const ShardingEdge &edge, const EdgeEnds &ends, double exchangeSeconds,
+                                 VisitAlive visit) const {
+  using Copy = ShardingEdge::Copy;
+  bool isExchanged = exchangeSeconds > 0;
+  if (isExchanged && edge.copy == Copy::Sent)
+    visit(edge.shape.termBytes * elementsOf(edge.shape, ends.produced), edge.copied);
+  if (isExchanged && edge.copy == Copy::Received)
+    visit(edge.shape.elementBytes * elementsOf(edge.shape, ends.wanted), edge.copied);
+  const ShardingNode &reader = graph.getNodes()[edge.to];
+  if (!ends.toAgain || reader.isStack) return;
+  bool isStored = edge.again == ShardingEdge::Again::Kept ||
+                  (edge.again == ShardingEdge::Again::Computed && !ends.fromAgain) || isExchanged;
+  if (isStored) visit(reader.iterations * edge.shape.elementBytes * elementsOf(edge.shape, ends.wanted), edge.stacked);
+}
+
+void ShardingCosts::addEdge(LabelProblem &problem, const ShardingEdge &edge, const MomentWeights &weights) {
   FormsOfNode from = formsOf(edge.from, edge.produced), to = formsOf(edge.to, edge.wanted);
   const std::vector<double> &exchanges = exchangesOf(edge.shape, from.forms, to.forms);
-  const ShardingNode &reader = graph.getNodes()[edge.to];
+  bool isStack = graph.getNodes()[edge.to].isStack;
+  double runs = runsOf(graph.getNodes()[edge.to]);
+  bool countsCopy = edge.copy != ShardingEdge::Copy::None && weights.of(edge.copied) > 0;
+  bool countsBytes = countsCopy || (to.hasAgain && weights.of(edge.stacked) > 0);
   auto costOf = [&](unsigned made, unsigned read) {
     const Form &produced = from.forms[from.formOf(made)], &wanted = to.forms[to.formOf(read)];
     double seconds = exchanges[from.formOf(made) * to.forms.size() + to.formOf(read)];
-    LabelCost cost{edge.runs * seconds, 0};
+    LabelCost cost{runs * edge.runs * seconds, 0};
     if (edge.together != wholeForm && !areTogether(produced, wanted, edge.together)) cost.seconds = INFINITY;
-    if (!to.saysAgain(read)) return cost;
-    bool isMissing = !from.saysAgain(made);
-    if (reader.isStack && isMissing) cost.seconds = INFINITY;
-    bool isStored = edge.again == ShardingEdge::Again::Kept ||
-                    (edge.again == ShardingEdge::Again::Computed && isMissing) || seconds > 0;
-    if (!reader.isStack && isStored)
-      cost.bytes += reader.iterations * edge.shape.elementBytes * elementsOf(edge.shape, wanted);
+    EdgeEnds ends{produced, wanted, from.saysAgain(made), to.saysAgain(read)};
+    if (ends.toAgain && isStack && !ends.fromAgain) cost.seconds = INFINITY;
+    if (!countsBytes || !cost.isAllowed()) return cost;
+    forEachAlive(edge, ends, seconds, [&](double bytes, Life life) { cost.bytes += weights.of(life) * bytes; });
     return cost;
   };
   std::vector<LabelCost> table;
@@ -347,19 +386,50 @@ void ShardingCosts::addEdge(LabelProblem &problem, const ShardingEdge &edge) {
   problem.addPair(edge.from, edge.to, from.classes, to.classes, table);
 }
 
-LabelProblem ShardingCosts::problem() {
+LabelProblem ShardingCosts::problem(const MomentWeights &weights) {
+  if (seconds.empty())
+    for (auto [i, forms] : llvm::enumerate(labels)) {
+      std::vector<double> &ofNode = seconds.emplace_back();
+      for (const Form &form : forms) ofNode.push_back(secondsOf(i, form));
+    }
   LabelProblem problem;
   for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
     std::vector<LabelCost> costs;
-    for (auto [label, form] : llvm::enumerate(labels[i])) {
-      bool again = saysAgain(i, label);
-      LabelCost cost{(again && !node.isStack ? 2 : 1) * secondsOf(i, form), 0};
-      if (!again || !node.isStack)
-        for (const ShardedAccess &alive : node.alive) cost.bytes += bytesOf(alive, form);
+    for (unsigned label = 0; label < labels[i].size(); ++label) {
+      LabelCost cost{(saysAgain(i, label) && !node.isStack ? 2 : 1) * runsOf(node) * seconds[i][label], 0};
+      forEachAlive(i, label, [&](double bytes, Life life) { cost.bytes += weights.of(life) * bytes; });
       costs.push_back(cost);
     }
     problem.addVariable(costs);
   }
-  for (const ShardingEdge &edge : graph.getEdges()) addEdge(problem, edge);
+  for (const ShardingEdge &edge : graph.getEdges()) addEdge(problem, edge, weights);
   return problem;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory by moments
+//===----------------------------------------------------------------------===//
+
+void MomentWeights::give(unsigned moment, double share) {
+  for (double &sum : before) sum *= 1 - share;
+  for (size_t i = moment + 1; i < before.size(); ++i) before[i] += share;
+}
+
+ShardingCosts::Peak ShardingCosts::peakOf(const Labelling &labelling) {
+  std::vector<double> changes(graph.countMoments() + 1);
+  auto add = [&](double bytes, Life life) { changes[life.first] += bytes, changes[life.last + 1] -= bytes; };
+  for (auto [node, label] : llvm::enumerate(labelling)) forEachAlive(node, label, add);
+  for (const ShardingEdge &edge : graph.getEdges()) {
+    unsigned from = labelling[edge.from], to = labelling[edge.to];
+    Form produced = edge.produced(labels[edge.from][from]), wanted = edge.wanted(labels[edge.to][to]);
+    double seconds = secondsOfExchange(DividedShape(edge.shape, ranks, leastDivided), produced, wanted);
+    forEachAlive(edge, {produced, wanted, saysAgain(edge.from, from), saysAgain(edge.to, to)}, seconds, add);
+  }
+  Peak peak;
+  double alive = 0;
+  for (unsigned moment = 0; moment < graph.countMoments(); ++moment) {
+    alive += changes[moment];
+    if (alive > peak.bytes) peak = {moment, alive};
+  }
+  return peak;
 }

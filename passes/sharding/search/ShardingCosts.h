@@ -24,12 +24,39 @@ struct SearchDevices {
   int64_t leastDivided = 0;         ///< elements of a sum from which on each rank adds a part of it
 };
 
+/// What bytes count by the moments in which they are alive. If the weights add up to 1, then no labelling that has at
+/// most some bytes at each moment has more weighted ones: a surrogate of all these limits.
+class MomentWeights {
+public:
+  /// No bytes count.
+  explicit MomentWeights(unsigned moments) : before(moments + 1) {}
+  /// Gives one moment this share of all weights.
+  void give(unsigned moment, double share);
+  /// Of all moments of a life together.
+  double of(Life life) const { return before[life.last + 1] - before[life.first]; }
+
+private:
+  std::vector<double> before; ///< for each moment, the sum of the weights before it
+};
+
+/// What may be computed again instead of being stored.
+enum class RecomputationWay {
+  None,
+  Values,   ///< single stacks, each iteration of a repeat by itself
+  Segments, ///< all iterations, in segments of which there are as many as each has iterations
+  Both      ///< segments, and in them each iteration by itself
+};
+
 class ShardingCosts {
 public:
-  /// `mesh`: ranks along each axis, of which there are at most `mostMeshAxes`. `recomputes`: stacks may be computed
-  /// again instead of being stored.
+  struct Peak {
+    unsigned moment = 0;
+    double bytes = 0;
+  };
+
+  /// `mesh`: ranks along each axis, of which there are at most `mostMeshAxes`.
   ShardingCosts(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
-                bool recomputes = false);
+                RecomputationWay recomputation = RecomputationWay::None);
 
   /// The forms that a node may have, in a fixed order; unless restricted, the first is whole. Nodes that may run again,
   /// and stacks that need not be stored, have each form twice: as it is, then with that.
@@ -37,15 +64,28 @@ public:
   /// Leaves a node some of its labels; before `problem`.
   void restrict(unsigned node, std::vector<Form> kept) { labels[node] = std::move(kept); }
   /// A variable for each node, with these labels.
-  LabelProblem problem();
+  LabelProblem problem(const MomentWeights &weights);
+  /// The moment at which the most bytes are alive on a rank.
+  Peak peakOf(const Labelling &labels);
 
 private:
   bool canDivideNode(unsigned node, const SizedAxis &axis, unsigned along) const;
   void addLabels(unsigned node, Form form, unsigned along);
   bool maySayAgain(unsigned node) const;
+  /// How often a node runs, because all iterations do.
+  double runsOf(const ShardingNode &node) const;
+  double storedShare(const ShardingNode &node) const;
   /// Whether a label says that the node runs again, or that the stack is not stored.
   bool saysAgain(unsigned node, unsigned label) const { return maySayAgain(node) && label >= labels[node].size() / 2; }
-  void addEdge(LabelProblem &problem, const ShardingEdge &edge);
+  void addEdge(LabelProblem &problem, const ShardingEdge &edge, const MomentWeights &weights);
+  using VisitAlive = llvm::function_ref<void(double bytes, Life life)>;
+  void forEachAlive(unsigned node, unsigned label, VisitAlive visit) const;
+  /// What is on both sides of an edge: its form, and whether the node runs again, or need not be stored.
+  struct EdgeEnds {
+    const Form &produced, &wanted;
+    bool fromAgain, toAgain;
+  };
+  void forEachAlive(const ShardingEdge &edge, const EdgeEnds &ends, double exchangeSeconds, VisitAlive visit) const;
   double elementsOf(const TensorShape &shape, const Form &form) const;
   double bytesOf(const ShardedAccess &access, const Form &ofNode) const;
   double secondsOf(unsigned node, const Form &form) const;
@@ -78,10 +118,11 @@ private:
   llvm::SmallVector<int64_t, mostMeshAxes> ranks; ///< along each mesh axis
   const CostModel &model;
   int64_t leastDivided;
-  bool recomputes;
+  RecomputationWay recomputation;
   RankLinks links;
   ExchangeFigures allToAll, allGather;
   std::vector<std::vector<Form>> labels;                         ///< by node
+  std::vector<std::vector<double>> seconds;                      ///< of the ops of each node, by label; once known
   std::map<std::vector<int64_t>, std::vector<double>> exchanges; ///< tables that are known
 };
 

@@ -76,6 +76,17 @@ struct ShardedAccess {
   AxisId columns = wholeForm; ///< of a matrix that a tiled op keeps in caches, unless its columns are divided
 };
 
+/// Moments of a run of the function, the last one included. Each op is a moment; a repeat is those of its body, once.
+struct Life {
+  unsigned first = 0, last = 0;
+};
+
+/// A tensor of a node that takes memory, and when.
+struct LiveTensor {
+  ShardedAccess tensor;
+  Life life;
+};
+
 struct ShardingNode {
   enum class Kind { Ops, Value, State, Input };
   Kind kind = Kind::Ops;
@@ -85,14 +96,17 @@ struct ShardingNode {
   bool mayPend = false;                        ///< it may be a sum whose terms the ranks have (DelayedSums.h)
   double runs = 1;                             ///< of its ops in one run of the function
   bool isStack = false; ///< a value that need not be stored if what computes it runs again where it is read
+  /// Of a stack, the part that is stored at once if the iterations that make it run again in segments.
+  double segmentShare = 1;
   /// Of the repeat in which it is, if it may run again in the repeat that reads the stacks of this one; else 0.
   double iterations = 0;
   /// What goes through memory: what the ops read of other nodes, and what others read of them.
   llvm::SmallVector<ShardedAccess, 4> read, written;
   /// What the ops themselves combine among ranks if an axis is divided: maxima, and the sums inside of composites.
   llvm::SmallVector<std::pair<AxisId, TensorShape>, 0> combined;
-  /// What takes memory at the peak of live memory.
-  llvm::SmallVector<ShardedAccess, 2> alive;
+  llvm::SmallVector<LiveTensor, 2> alive;
+  /// What takes memory in addition if one of some axes is divided: inside of composites that are decomposed then.
+  llvm::SmallVector<std::pair<llvm::SmallVector<AxisId, 2>, LiveTensor>, 0> aliveInParts;
 };
 
 /// A value that goes from a node to another one.
@@ -107,6 +121,11 @@ struct ShardingEdge {
   /// node runs again too, or it is stacked in addition.
   enum class Again { Stored, Computed, Kept };
   Again again = Again::Stored;
+  Life stacked; ///< when what is stacked in addition takes memory
+  /// If there is an exchange, what it sends or receives takes memory of its own.
+  enum class Copy { None, Sent, Received };
+  Copy copy = Copy::None;
+  Life copied; ///< when it does
 };
 
 /// A value by the node that computes it.
@@ -136,6 +155,7 @@ public:
   AxisId columnsOf(mlir::Value value) const;
   llvm::ArrayRef<ShardingNode> getNodes() const { return nodes; }
   llvm::ArrayRef<ShardingEdge> getEdges() const { return edges; }
+  unsigned countMoments() const { return moments; }
   llvm::StringRef axisName(AxisId id) const { return axisNames[id]; }
   /// 0 if the function has no such axis.
   AxisId axisNumber(llvm::StringRef name) const { return axisIds.lookup(name); }
@@ -156,6 +176,7 @@ private:
   const TiledContractions &tiled;
   std::vector<ShardingNode> nodes;
   std::vector<ShardingEdge> edges;
+  unsigned moments = 0;
   llvm::DenseMap<mlir::Value, ValueSource> sources;
   llvm::DenseMap<mlir::Value, ValueSource> origins; ///< where they are others than the sources
   llvm::SmallVector<llvm::StringRef> axisNames;     ///< by number

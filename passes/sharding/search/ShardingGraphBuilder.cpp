@@ -81,8 +81,10 @@ void ShardingGraphBuilder::build() {
   addBlock(graph.function.getBody().front(), 1);
   addResults();
   addTraffic(graph.nodes, graph);
-  addAlive(graph.nodes, graph);
-  addRecomputation(graph.nodes, graph.edges, graph);
+  RunMoments moments(graph.function);
+  graph.moments = moments.count();
+  addAlive(graph.nodes, graph.edges, graph, moments);
+  addRecomputation(graph.nodes, graph.edges, graph, moments);
 }
 
 void ShardingGraphBuilder::numberAxes() {

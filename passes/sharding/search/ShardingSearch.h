@@ -30,14 +30,17 @@ std::vector<Mesh> meshesOf(int64_t devices, const ShardingPins &pins);
 struct MeshSolution {
   Mesh mesh;
   std::vector<Form> forms; ///< of each node; empty if nothing was found that is within the limits
-  LabelCost cost;
-  double bound = 0;      ///< no forms on this mesh that are within the limits take fewer seconds
-  double leastBytes = 0; ///< no forms on this mesh have fewer alive at once, if the limit of bytes was what failed
+  LabelCost cost;          ///< bytes: of the moment at which the most are alive
+  double bound = 0;        ///< no forms on this mesh that are within the limits take fewer seconds
+  /// With the fewest bytes that are known, if nothing was found within the limit of bytes.
+  std::vector<Form> leastForms;
+  LabelCost leastCost;
   /// Of forms that are not within the limit of bytes; infinite if those of least time are.
   double secondsBeyond = std::numeric_limits<double>::infinity();
   /// What a byte less takes within the limit of bytes (LabelFrontier.h); 0: those of least time are within it.
   double secondsPerByte = 0;
-  bool mayRecompute = false; ///< stacks were computed again for it
+  std::optional<MomentWeights> weights;                    ///< of the bytes with that price
+  RecomputationWay recomputation = RecomputationWay::None; ///< for it to be within the limit of bytes
   SolverEffort effort = {};
 
   bool isFound() const { return !forms.empty(); }
@@ -47,7 +50,7 @@ struct MeshSolution {
 struct SearchLimits {
   double seconds = std::numeric_limits<double>::infinity(); ///< less than these
   double bytes = std::numeric_limits<double>::infinity();   ///< of what is alive at once on a rank: at most these
-  bool recomputes = false;              ///< stacks may be computed again instead of being stored, if they do not fit
+  bool recomputes = false;              ///< if it helps to be within them, stacks may be computed again
   llvm::DenseMap<unsigned, Form> fixed; ///< nodes whose form is known
   const PinnedMesh *pins = nullptr;     ///< what the user says of the others; null: nothing
 };
@@ -67,10 +70,10 @@ struct SearchedMesh {
 struct StepSearch {
   std::optional<MeshSolution> solution; ///< none: there is none within the limits
   PinnedMesh pins;
-  double bound = INFINITY, leastBytes = INFINITY, secondsBeyond = INFINITY; ///< of all meshes
-  std::vector<SearchedMesh> searched; ///< all meshes, in the order of their search
-  double bytes = INFINITY;            ///< the limit of what is alive at once that was kept
-  bool isWithin = true;               ///< it is the one that was asked for
+  double bound = INFINITY, secondsBeyond = INFINITY; ///< of all meshes
+  std::vector<SearchedMesh> searched;                ///< all meshes, in the order of their search
+  double bytes = INFINITY;                           ///< the limit of what is alive at once that was kept
+  bool isWithin = true;                              ///< it is the one that was asked for
 };
 
 class SearchMemory;

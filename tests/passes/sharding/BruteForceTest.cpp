@@ -23,9 +23,9 @@ std::optional<double> leastOfMeshes(const ShardingGraph &graph, int64_t count, c
                                     double bytes) {
   double least = INFINITY;
   for (const Mesh &mesh : meshesOf(count, 3)) {
-    LabelProblem problem = ShardingCosts(graph, mesh, devices).problem();
-    if (countLabellings(problem) > mostLabellings) return std::nullopt;
-    least = std::min(least, leastSecondsOf(problem, bytes));
+    ShardingCosts costs(graph, mesh, devices);
+    if (countLabellings(costs.problem(MomentWeights(graph.countMoments()))) > mostLabellings) return std::nullopt;
+    least = std::min(least, leastSecondsOf(costs, graph, bytes));
   }
   return least;
 }

@@ -138,9 +138,11 @@ TEST(Cbc, FindsTheBestShardingOfSmallPrograms) {
     mlir::OwningOpRef<mlir::ModuleOp> module = smallProgram(context, seed);
     ASSERT_TRUE(module);
     ShardingGraph graph(module->lookupSymbol<mlir::func::FuncOp>("step"), tiled);
-    LabelProblem problem = ShardingCosts(graph, {2}, randomDevices(seed)).problem();
+    SearchDevices devices = randomDevices(seed);
+    ShardingCosts costs(graph, {2}, devices);
+    LabelProblem problem = costs.problem(MomentWeights(graph.countMoments()));
     if (countLabellings(problem) > 1e8) continue;
-    double expected = leastSecondsOf(problem, infinity);
+    double expected = leastSecondsOf(costs, graph, infinity);
     EXPECT_NEAR(solveWithCbc(problem, {1 / expected, 0}, infinity), 1, 1e-6) << "seed " << seed;
     ++problems;
   }

@@ -99,7 +99,8 @@ namespace {
 /// All labellings, but not those that begin like one which costs too much already: no cost is negative here.
 class Trials {
 public:
-  Trials(const LabelProblem &problem, double mostBytes) : problem(problem), mostBytes(mostBytes) {
+  Trials(ShardingCosts &costs, const LabelProblem &problem, double mostBytes)
+      : costs(costs), problem(problem), mostBytes(mostBytes) {
     earlier.resize(problem.size());
     for (const LabelProblem::Pair &pair : problem.getPairs()) earlier[pair.ends[1]].push_back(&pair);
     labels.resize(problem.size());
@@ -113,7 +114,7 @@ private:
   void visit(unsigned variable, LabelCost before) {
     if (before.seconds >= least || before.bytes > mostBytes) return;
     if (variable == problem.size()) {
-      least = before.seconds;
+      if (costs.peakOf(labels).bytes <= mostBytes) least = before.seconds;
       return;
     }
     for (unsigned label = 0; label < problem.labels(variable).size(); ++label) {
@@ -125,6 +126,7 @@ private:
     }
   }
 
+  ShardingCosts &costs;
   const LabelProblem &problem;
   double mostBytes, least = INFINITY;
   std::vector<std::vector<const LabelProblem::Pair *>> earlier; ///< by the later one of the two
@@ -132,6 +134,9 @@ private:
 };
 } // namespace
 
-double tessera::test::leastSecondsOf(const LabelProblem &problem, double mostBytes) {
-  return Trials(problem, mostBytes).find();
+double tessera::test::leastSecondsOf(ShardingCosts &costs, const ShardingGraph &graph, double mostBytes) {
+  // What is too much on average is too much at some moment.
+  MomentWeights weights(graph.countMoments());
+  for (unsigned moment = 0; moment < graph.countMoments(); ++moment) weights.give(moment, 1.0 / (moment + 1));
+  return Trials(costs, costs.problem(weights), mostBytes).find();
 }

@@ -15,8 +15,9 @@ mlir::OwningOpRef<mlir::ModuleOp> smallProgram(mlir::MLIRContext &context, unsig
 /// Processors on which it may pay to divide even these: random speeds of arithmetic, memory and links.
 SearchDevices randomDevices(unsigned seed);
 
-/// The least seconds of all labellings with at most so many bytes, by trying them; infinite if there is none.
-double leastSecondsOf(const LabelProblem &problem, double mostBytes);
+/// The least seconds of all labellings with at most so many bytes at each moment, by trying them; infinite if there is
+/// none.
+double leastSecondsOf(ShardingCosts &costs, const ShardingGraph &graph, double mostBytes);
 /// How many labellings there are.
 double countLabellings(const LabelProblem &problem);
 
