@@ -9,55 +9,17 @@
 #define TESSERA_PASSES_SHARDING_SEARCH_SHARDINGSEARCH_H
 
 #include "passes/sharding/search/FoundSharding.h"
-#include "passes/sharding/search/ShardingCosts.h"
-#include "passes/sharding/search/ShardingPins.h"
-#include "passes/sharding/search/Solver.h"
+#include "passes/sharding/search/MeshSearch.h"
 
 namespace tessera {
 
 /// The function whose time counts: `step` if there is one. Null if there is no entry function.
 mlir::func::FuncOp decidingFunction(mlir::ModuleOp module);
 
-/// Ranks along each axis, outermost first.
-using Mesh = llvm::SmallVector<int64_t, mostMeshAxes>;
-
 /// All meshes of so many devices with at most `mostAxes` axes, each larger than 1. That of a single device has none.
 std::vector<Mesh> meshesOf(int64_t devices, unsigned mostAxes);
 /// Those of them that the user's words leave: the mesh that is given, or meshes with enough axes for their names.
 std::vector<Mesh> meshesOf(int64_t devices, const ShardingPins &pins);
-
-/// What was found for a mesh.
-struct MeshSolution {
-  Mesh mesh;
-  std::vector<Form> forms; ///< of each node; empty if nothing was found that is within the limits
-  LabelCost cost;          ///< bytes: of the moment at which the most are alive
-  double bound = 0;        ///< no forms on this mesh that are within the limits take fewer seconds
-  /// With the fewest bytes that are known, if nothing was found within the limit of bytes.
-  std::vector<Form> leastForms;
-  LabelCost leastCost;
-  /// Of forms that are not within the limit of bytes; infinite if those of least time are.
-  double secondsBeyond = std::numeric_limits<double>::infinity();
-  /// What a byte less takes within the limit of bytes (LabelFrontier.h); 0: those of least time are within it.
-  double secondsPerByte = 0;
-  std::optional<MomentWeights> weights;                    ///< of the bytes with that price
-  RecomputationWay recomputation = RecomputationWay::None; ///< for it to be within the limit of bytes
-  SolverEffort effort = {};
-
-  bool isFound() const { return !forms.empty(); }
-};
-
-/// What a solution must keep.
-struct SearchLimits {
-  double seconds = std::numeric_limits<double>::infinity(); ///< less than these
-  double bytes = std::numeric_limits<double>::infinity();   ///< of what is alive at once on a rank: at most these
-  bool recomputes = false;              ///< if it helps to be within them, stacks may be computed again
-  llvm::DenseMap<unsigned, Form> fixed; ///< nodes whose form is known
-  const PinnedMesh *pins = nullptr;     ///< what the user says of the others; null: nothing
-};
-
-/// The forms of least time on a mesh.
-MeshSolution solveMesh(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
-                       const SearchLimits &limits);
 
 /// A mesh that was searched, under its best naming.
 struct SearchedMesh {

@@ -1,0 +1,193 @@
+//===- MeshSearch.cpp - which sharding takes the least time on a mesh -----===//
+
+#include "passes/sharding/search/MeshSearch.h"
+#include "passes/sharding/search/LabelFrontier.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// A mesh's label problem, without the forms that the limits exclude.
+static LabelProblem problemWithin(const ShardingGraph &graph, ShardingCosts &costs, const SearchLimits &limits,
+                                  const MomentWeights &weights) {
+  LabelProblem problem = costs.problem(weights);
+  for (const auto &[node, form] : limits.fixed)
+    for (auto [label, candidate] : llvm::enumerate(costs.labelsOf(node)))
+      if (!(candidate == form)) problem.addCost(node, label, {INFINITY, 0});
+  return problem;
+}
+
+static ShardingCosts costsWithin(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                                 const SearchLimits &limits, RecomputationWay recomputation) {
+  ShardingCosts costs(graph, mesh, devices, recomputation);
+  if (limits.pins)
+    for (unsigned node = 0; node < graph.getNodes().size(); ++node)
+      if (!limits.fixed.contains(node)) costs.restrict(node, limits.pins->allowed(graph, node, costs.labelsOf(node)));
+  return costs;
+}
+
+static std::vector<Form> formsOf(const ShardingCosts &costs, const Labelling &labels) {
+  std::vector<Form> forms;
+  for (auto [node, label] : llvm::enumerate(labels)) forms.push_back(costs.labelsOf(node)[label]);
+  return forms;
+}
+
+namespace {
+/// The best forms on a mesh whose bytes are within the limit at each moment. One weighted sum of bytes stands for all
+/// moments: at first that of the moment at which the fastest forms have most. What is found within the limit of that
+/// may have more at another moment, which then gets a share of the weights. Each of these problems allows all that is
+/// within the limit at each moment, so each bound holds.
+class LimitedSearch {
+public:
+  LimitedSearch(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                const SearchLimits &limits, const SolverOptions &options)
+      : graph(graph), mesh(mesh), devices(devices), limits(limits), options(options) {}
+
+  /// Improves what is known of the mesh. Returns a bound: no forms within the limits take fewer seconds.
+  double run(RecomputationWay recomputation, unsigned peakMoment, MeshSolution &result);
+
+private:
+  void begin(RecomputationWay recomputation, unsigned peakMoment);
+  BudgetAnswer solveWeighted(double bytes);
+  ShardingCosts::Peak keep(const Labelling &labels, double seconds);
+  void lowerPeak(double secondsOfFastest);
+  double mostSeconds() const { return solution->isFound() ? solution->cost.seconds : limits.seconds; }
+
+  const ShardingGraph &graph;
+  ArrayRef<int64_t> mesh;
+  const SearchDevices &devices;
+  const SearchLimits &limits;
+  const SolverOptions &options;
+  RecomputationWay recomputation = RecomputationWay::None;
+  std::optional<ShardingCosts> costs;
+  std::optional<MomentWeights> weights;
+  MeshSolution *solution = nullptr;
+  double bound = 0, secondsPerByte = 0; ///< of this kind of recomputation
+  std::optional<MomentWeights> priced;  ///< the weights of these
+  Labelling smallest;                   ///< the labels with the fewest weighted bytes
+};
+} // namespace
+
+/// Of the nodes of a search within a limit of bytes together.
+static constexpr unsigned mostBudgetVariables = 512;
+/// How often a moment gets weight.
+static constexpr int mostWeightings = 6;
+/// The weights become the mean of all moments that got one.
+static double shareOfPeak(int weighting) { return 1.0 / (weighting + 2); }
+
+/// With at most so many weighted bytes.
+BudgetAnswer LimitedSearch::solveWeighted(double bytes) {
+  LabelProblem problem = problemWithin(graph, *costs, limits, *weights);
+  FrontierOptions frontierOptions;
+  frontierOptions.solver = options;
+  frontierOptions.budgetNodes = 0; // there is one budget
+  frontierOptions.most = mostSeconds(), frontierOptions.mostBytes = bytes;
+  frontierOptions.ownNodes = 1 + mostBudgetVariables / problem.size();
+  LabelFrontier frontier(problem, frontierOptions);
+  BudgetAnswer answer = frontier.findWithin(bytes);
+  solution->effort += frontier.getEffort();
+  bool isBound = bytes >= limits.bytes;
+  if (isBound && (answer.bound > bound || !priced))
+    bound = answer.bound, secondsPerByte = answer.secondsPerByte, priced = weights;
+  if (frontier.getSmallest().found) smallest = frontier.getSmallest().labels;
+  return answer;
+}
+
+/// Takes labels that are within the limits and better than those known.
+ShardingCosts::Peak LimitedSearch::keep(const Labelling &labels, double seconds) {
+  ShardingCosts::Peak peak = costs->peakOf(labels);
+  LabelCost cost{seconds, peak.bytes};
+  if (solution->leastForms.empty() || peak.bytes < solution->leastCost.bytes)
+    solution->leastForms = formsOf(*costs, labels), solution->leastCost = cost;
+  if (peak.bytes <= limits.bytes && seconds < mostSeconds())
+    solution->forms = formsOf(*costs, labels), solution->cost = cost, solution->recomputation = recomputation;
+  return peak;
+}
+
+/// Seconds count so little that they decide only between what has nearly as many bytes.
+void LimitedSearch::lowerPeak(double secondsOfFastest) {
+  constexpr double bytesOfAllSeconds = 0.05;
+  constexpr int mostLowerings = 12;
+  for (int weighting = 0; !smallest.empty(); ++weighting) {
+    LabelProblem problem = problemWithin(graph, *costs, limits, *weights);
+    ShardingCosts::Peak peak = keep(smallest, problem.cost(smallest).seconds);
+    if (weighting == mostLowerings) break;
+    weights->give(peak.moment, shareOfPeak(weighting));
+    LabelWeights bytes{bytesOfAllSeconds * solution->leastCost.bytes / secondsOfFastest, 1};
+    LabelSolution least = solve(problemWithin(graph, *costs, limits, *weights), bytes, options);
+    solution->effort += least.effort;
+    smallest = least.labels;
+  }
+}
+
+void LimitedSearch::begin(RecomputationWay way, unsigned peakMoment) {
+  recomputation = way;
+  costs.emplace(costsWithin(graph, mesh, devices, limits, recomputation));
+  weights.emplace(graph.countMoments()), weights->give(peakMoment, 1);
+  bound = secondsPerByte = 0, priced = std::nullopt, smallest.clear();
+}
+
+double LimitedSearch::run(RecomputationWay way, unsigned peakMoment, MeshSolution &result) {
+  constexpr double mostLess = 0.95, closeEnough = 1.01;
+  solution = &result;
+  begin(way, peakMoment);
+  // Peaks that no weights bring within the limit together take a lower one, between `within` and `above`.
+  double bytes = limits.bytes, within = 0, above = limits.bytes;
+  for (int weighting = 0; weighting < mostWeightings && closeEnough * bound < mostSeconds(); ++weighting) {
+    BudgetAnswer answer = solveWeighted(bytes);
+    if (!answer.found) break;
+    ShardingCosts::Peak peak = keep(answer.labels, answer.cost.seconds);
+    bool isWithin = peak.bytes <= limits.bytes;
+    if (isWithin && bytes == limits.bytes) break;
+    (isWithin ? within : above) = bytes;
+    if (within > 0)
+      bytes = (within + above) / 2;
+    else if (weighting > 0)
+      bytes *= std::max(mostLess, limits.bytes / peak.bytes);
+    if (!isWithin) weights->give(peak.moment, shareOfPeak(weighting));
+  }
+  bool hasFewest = way == RecomputationWay::None || way == RecomputationWay::Both;
+  if (hasFewest && !result.isFound() && limits.seconds == INFINITY) lowerPeak(result.secondsBeyond);
+  if (result.recomputation == recomputation || !result.weights)
+    result.secondsPerByte = secondsPerByte, result.weights = priced;
+  return bound;
+}
+
+/// Where bytes are to fall to less than one in so many, single values are not tried besides segments.
+static constexpr double mostSavedByValues = 3;
+
+MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                                const SearchLimits &limits) {
+  ShardingCosts costs = costsWithin(graph, mesh, devices, limits, RecomputationWay::None);
+  LabelProblem problem = problemWithin(graph, costs, limits, MomentWeights(graph.countMoments()));
+  MeshSolution result;
+  result.mesh = Mesh(mesh);
+  SolverOptions options;
+  options.tolerance = searchTolerance;
+  SolverStart start;
+  start.most = limits.seconds;
+  LabelSolution fastest = solve(problem, {1, 0}, options, start);
+  result.bound = fastest.bound, result.effort = fastest.effort;
+  if (!fastest.found || fastest.bound >= limits.seconds) return result;
+  ShardingCosts::Peak peak = costs.peakOf(fastest.labels);
+  if (peak.bytes <= limits.bytes) {
+    if (fastest.value < limits.seconds)
+      result.forms = formsOf(costs, fastest.labels), result.cost = {fastest.cost.seconds, peak.bytes};
+    return result;
+  }
+  result.secondsBeyond = fastest.cost.seconds;
+  SmallVector<RecomputationWay, 3> ways{RecomputationWay::None};
+  if (limits.recomputes) ways = {RecomputationWay::Segments, RecomputationWay::Both, RecomputationWay::Values};
+  LimitedSearch search(graph, mesh, devices, limits, options);
+  double bound = INFINITY;
+  for (RecomputationWay way : ways) {
+    // It has many labels, and would do no better than the other way.
+    bool savesMuch = peak.bytes > mostSavedByValues * limits.bytes;
+    if (way == RecomputationWay::Values && savesMuch) {
+      bound = 0;
+      break;
+    }
+    bound = std::min(bound, search.run(way, peak.moment, result));
+  }
+  result.bound = std::max(result.bound, bound);
+  return result;
+}
