@@ -107,15 +107,17 @@ ShardingCosts::Peak LimitedSearch::keep(const Labelling &labels, double seconds)
 void LimitedSearch::lowerPeak(double secondsOfFastest) {
   constexpr double bytesOfAllSeconds = 0.05;
   constexpr int mostLowerings = 12;
-  for (int weighting = 0; !smallest.empty(); ++weighting) {
-    LabelProblem problem = problemWithin(graph, *costs, limits, *weights);
-    ShardingCosts::Peak peak = keep(smallest, problem.cost(smallest).seconds);
-    if (weighting == mostLowerings) break;
+  if (smallest.empty()) return;
+  double seconds = problemWithin(graph, *costs, limits, *weights).cost(smallest).seconds;
+  for (int weighting = 0;; ++weighting) {
+    ShardingCosts::Peak peak = keep(smallest, seconds);
+    if (weighting == mostLowerings) return;
     weights->give(peak.moment, shareOfPeak(weighting));
     LabelWeights bytes{bytesOfAllSeconds * solution->leastCost.bytes / secondsOfFastest, 1};
     LabelSolution least = solve(problemWithin(graph, *costs, limits, *weights), bytes, options);
     solution->effort += least.effort;
-    smallest = least.labels;
+    if (!least.found) return;
+    smallest = least.labels, seconds = least.cost.seconds;
   }
 }
 
@@ -180,7 +182,7 @@ MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> me
   LimitedSearch search(graph, mesh, devices, limits, options);
   double bound = INFINITY;
   for (RecomputationWay way : ways) {
-    // It has many labels, and would do no better than the other way.
+    // These have many labels, and would have to run nearly everything again, as segments do.
     bool savesMuch = peak.bytes > mostSavedByValues * limits.bytes;
     if (way == RecomputationWay::Values && savesMuch) {
       bound = 0;

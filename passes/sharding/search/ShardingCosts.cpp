@@ -415,7 +415,7 @@ void MomentWeights::give(unsigned moment, double share) {
   for (size_t i = moment + 1; i < before.size(); ++i) before[i] += share;
 }
 
-ShardingCosts::Peak ShardingCosts::peakOf(const Labelling &labelling) {
+ShardingCosts::Peak ShardingCosts::peakOf(const Labelling &labelling) const {
   std::vector<double> changes(graph.countMoments() + 1);
   auto add = [&](double bytes, Life life) { changes[life.first] += bytes, changes[life.last + 1] -= bytes; };
   for (auto [node, label] : llvm::enumerate(labelling)) forEachAlive(node, label, add);

@@ -66,7 +66,7 @@ public:
   /// A variable for each node, with these labels.
   LabelProblem problem(const MomentWeights &weights);
   /// The moment at which the most bytes are alive on a rank.
-  Peak peakOf(const Labelling &labels);
+  Peak peakOf(const Labelling &labels) const;
 
 private:
   bool canDivideNode(unsigned node, const SizedAxis &axis, unsigned along) const;

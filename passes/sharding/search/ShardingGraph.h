@@ -104,7 +104,7 @@ struct ShardingNode {
   llvm::SmallVector<ShardedAccess, 4> read, written;
   /// What the ops themselves combine among ranks if an axis is divided: maxima, and the sums inside of composites.
   llvm::SmallVector<std::pair<AxisId, TensorShape>, 0> combined;
-  llvm::SmallVector<LiveTensor, 2> alive;
+  llvm::SmallVector<LiveTensor, 2> alive; ///< what takes memory, without exchanges
   /// What takes memory in addition if one of some axes is divided: inside of composites that are decomposed then.
   llvm::SmallVector<std::pair<llvm::SmallVector<AxisId, 2>, LiveTensor>, 0> aliveInParts;
 };
