@@ -12,13 +12,14 @@ import subprocess
 import lit.formats
 
 roundtrip = lit_config.params.get("roundtrip") == "1"
+folder = lit_config.params.get("folder", "roundtrip" if roundtrip else "lit")  # of outputs: lit empties it first
 
 config.name = "tessera-roundtrip" if roundtrip else "tessera"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"] if roundtrip else [".mlir", ".test"]
 config.excludes = ["Inputs"]
 config.test_source_root = os.path.join(config.tessera_source, "tests")
-config.test_exec_root = os.path.join(config.tessera_build, "tests", "roundtrip" if roundtrip else "lit")
+config.test_exec_root = os.path.join(config.tessera_build, "tests", folder)
 
 binaries = os.path.join(config.tessera_build, "bin")
 config.environment["PATH"] = os.pathsep.join([binaries, config.llvm_tools, os.environ["PATH"]])

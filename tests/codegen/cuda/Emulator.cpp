@@ -93,10 +93,38 @@ struct Shadow {
 // A block
 //===----------------------------------------------------------------------===//
 
+/// The stacks of a block's threads. One launch leaves them to the next: the kernel would clear all their pages anew.
+class Stacks {
+public:
+  /// `count` stacks, one after another.
+  static char *of(int count) {
+    static Stacks stacks;
+    if (count > stacks.count) stacks = Stacks(count);
+    return stacks.base;
+  }
+  ~Stacks() {
+    if (base) munmap(base, count * stackBytes);
+  }
+
+private:
+  Stacks() = default;
+  explicit Stacks(int count)
+      : count(count), base(static_cast<char *>(mmap(nullptr, count * stackBytes, PROT_READ | PROT_WRITE,
+                                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {}
+  Stacks &operator=(Stacks &&other) {
+    std::swap(count, other.count);
+    std::swap(base, other.base);
+    return *this;
+  }
+
+  int count = 0;
+  char *base = nullptr;
+};
+
 class Block {
 public:
-  Block(int count, const std::function<void()> &body);
-  ~Block() { munmap(stacks, count * stackBytes); }
+  Block(int count, const std::function<void()> &body)
+      : count(count), body(body), stacks(Stacks::of(count)), threads(count), collected(count / warpSize) {}
   void run();
 
   // Called by the current thread.
@@ -138,12 +166,6 @@ private:
 Block *block = nullptr;
 [[noreturn]] void enterThread() { block->runThread(); }
 } // namespace
-
-Block::Block(int count, const std::function<void()> &body)
-    : count(count), body(body), threads(count), collected(count / warpSize) {
-  stacks = static_cast<char *>(
-      mmap(nullptr, count * stackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-}
 
 void Block::runThread() {
   while (true) {
@@ -284,17 +306,20 @@ void tsr::emulation::wait_for_copies() {
 }
 void tsr::emulation::sync_block() { block->wait(State::AtBarrier); }
 void tsr::emulation::fail(const char *what) { block->fail(what); }
-void tsr::emulation::collect(const void *own, int bytes, void *all) {
+static void contribute(const void *own, int bytes) {
   if (bytes > static_cast<int>(sizeof(Thread::contribution))) block->fail("the value of a lane is too large");
   std::memcpy(block->now().contribution, own, bytes);
   block->wait(State::AtWarpOperation);
+}
+void tsr::emulation::collect(const void *own, int bytes, void *all) {
+  contribute(own, bytes);
   for (int lane = 0; lane < warpSize; ++lane)
     std::memcpy(static_cast<char *>(all) + lane * bytes, block->fromLane(lane), bytes);
 }
 unsigned long long tsr::emulation::shuffle_xor(unsigned long long bits, int mask) {
-  unsigned long long all[warpSize];
-  collect(&bits, sizeof bits, all);
-  return all[(block->now().number % warpSize) ^ mask];
+  contribute(&bits, sizeof bits);
+  std::memcpy(&bits, block->fromLane(static_cast<int>(block->now().number % warpSize) ^ mask), sizeof bits);
+  return bits;
 }
 
 std::string tessera::test::emulate(int64_t blocks, int threads, const std::function<void()> &thread) {

@@ -12,6 +12,7 @@
 
 #include "tests/codegen/cuda/FakeDevice.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -151,10 +152,17 @@ double geluDerivative(double x) {
   double s = logistic(x);
   return s + x * s * (1 - s) * 1.5957691216057308 * (1 + 3 * 0.044715 * x * x);
 }
-/// Element (row, column) of op(matrix), in one GEMM of a batch.
-double element(const void *base, const FakeLayout &layout, int transposed, int64_t batch, int64_t row, int64_t column) {
-  if (transposed) std::swap(row, column);
-  return read(base, layout.type, batch * layout.stride + column * layout.leading + row);
+/// The elements of op(matrix) in one GEMM of a batch, a line for each of its columns. `rows` and `columns` are those of
+/// op(matrix).
+std::vector<double> elements(const void *base, const FakeLayout &layout, bool transposed, int64_t batch, int64_t rows,
+                             int64_t columns) {
+  int64_t stepOfRow = transposed ? layout.leading : 1, stepOfColumn = transposed ? 1 : layout.leading;
+  std::vector<double> result;
+  result.reserve(static_cast<size_t>(rows * columns));
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < rows; ++row)
+      result.push_back(read(base, layout.type, batch * layout.stride + column * stepOfColumn + row * stepOfRow));
+  return result;
 }
 } // namespace
 
@@ -286,28 +294,38 @@ EXPORT int cublasLtMatmul(void *, void *descHandle, const void *alpha, const voi
   ++gemmCount;
   auto parts = static_cast<int64_t>(chosen.parts);
   auto work = [=] {
-    std::vector<double> sums(static_cast<size_t>(rows), 0.0);
-    for (int64_t batch = 0; batch < ofD.batch; ++batch)
-      for (int64_t column = 0; column < columns; ++column)
+    auto lines = static_cast<size_t>(rows);
+    std::vector<double> sums(lines, 0.0), column(lines), ofParts(lines);
+    int64_t depthOfPart = parts ? (depth + parts - 1) / parts : depth;
+    for (int64_t batch = 0; batch < ofD.batch; ++batch) {
+      std::vector<double> left = elements(a, ofA, desc.transA, batch, rows, depth);
+      std::vector<double> right = elements(b, ofB, desc.transB, batch, depth, columns);
+      for (int64_t j = 0; j < columns; ++j) {
+        // Each element is summed in the order of k. The rows are the inner loop: they do not wait for each other.
+        std::fill(column.begin(), column.end(), 0.0);
+        std::fill(ofParts.begin(), ofParts.end(), 0.0);
+        for (int64_t k = 0; k < depth; ++k) {
+          const double *from = left.data() + k * rows;
+          double factor = right[static_cast<size_t>(j * depth + k)];
+          for (size_t row = 0; row < lines; ++row) column[row] += from[row] * factor;
+          if (parts == 0 || (k + 1) % depthOfPart != 0) continue;
+          for (size_t row = 0; row < lines; ++row)
+            ofParts[row] = rounded(ofD.type, ofParts[row] + rounded(ofD.type, std::exchange(column[row], 0.0)));
+        }
         for (int64_t row = 0; row < rows; ++row) {
-          double sum = 0, whole = 0;
-          for (int64_t k = 0; k < depth; ++k) {
-            sum += element(a, ofA, desc.transA, batch, row, k) * element(b, ofB, desc.transB, batch, k, column);
-            if (parts == 0 || (k + 1) % ((depth + parts - 1) / parts) != 0) continue;
-            whole = rounded(ofD.type, whole + rounded(ofD.type, sum));
-            sum = 0;
-          }
-          sum += whole;
-          sum *= one;
-          if (added != 0) sum += added * element(c, ofC, 0, batch, row, column);
+          auto line = static_cast<size_t>(row);
+          double sum = (column[line] + ofParts[line]) * one;
+          if (added != 0) sum += added * read(c, ofC.type, batch * ofC.stride + j * ofC.leading + row);
           if (desc.hasBias()) sum += read(desc.bias, desc.biasType, row);
-          int64_t beside = column * ofAux.leading + row;
+          int64_t beside = j * ofAux.leading + row;
           if (desc.isGelu() && desc.hasAux()) write(desc.aux, ofD.type, beside, sum);
           if (desc.isGelu()) sum = gelu(sum);
           if (desc.isGradient()) sum *= geluDerivative(read(desc.aux, ofD.type, beside));
-          sums[static_cast<size_t>(row)] += sum;
-          write(d, ofD.type, batch * ofD.stride + column * ofD.leading + row, sum);
+          sums[line] += sum;
+          write(d, ofD.type, batch * ofD.stride + j * ofD.leading + row, sum);
         }
+      }
+    }
     for (int64_t row = 0; desc.hasBiasGradient() && row < rows; ++row)
       write(desc.bias, desc.biasType, row, sums[static_cast<size_t>(row)]);
     return 0;
