@@ -67,8 +67,9 @@ static const ByteRange *firstEndingAfter(int64_t offset, const ByteRange *begin,
   return std::partition_point(begin, begin + std::min(step, end - begin), isBefore);
 }
 
-void tessera::leaveGaps(llvm::ArrayRef<ByteRange> taken, int64_t least, ByteRanges &free, ByteRanges &pieces) {
-  if (taken.empty() || free.empty() || taken.back().end <= free.front().begin) return;
+int64_t tessera::leaveGaps(llvm::ArrayRef<ByteRange> taken, int64_t least, ByteRanges &free, ByteRanges &pieces) {
+  if (taken.empty() || free.empty() || taken.back().end <= free.front().begin) return 1;
+  auto compared = static_cast<int64_t>(free.size());
   pieces.resize_for_overwrite(taken.size() + free.size() + 1);
   ByteRange *piece = pieces.data();
   auto keep = [&](int64_t begin, int64_t end) {
@@ -78,21 +79,24 @@ void tessera::leaveGaps(llvm::ArrayRef<ByteRange> taken, int64_t least, ByteRang
   const ByteRange *next = taken.begin();
   for (ByteRange range : free) {
     next = firstEndingAfter(range.begin, next, taken.end());
-    for (const ByteRange *other = next; other != taken.end() && other->begin < range.end; ++other) {
+    const ByteRange *other = next;
+    for (; other != taken.end() && other->begin < range.end; ++other) {
       keep(range.begin, other->begin);
       range.begin = other->end;
     }
     keep(range.begin, range.end);
+    compared += other - next;
   }
   pieces.truncate(piece - pieces.data());
   std::swap(free, pieces);
+  return compared;
 }
 
 void OccupiedSpace::leaveFree(const Entries &entries, int start, int end, int64_t least, ByteRanges &free) const {
   taken.clear();
   for (const Entry &entry : entries)
     if (entry.start <= end && start <= entry.end) appendRange(taken, entry.range);
-  leaveGaps(taken, least, free, pieces);
+  compared += static_cast<int64_t>(entries.size()) + leaveGaps(taken, least, free, pieces);
 }
 
 void OccupiedSpace::leaveFree(int start, int end, int64_t least, ByteRanges &free) const {
@@ -103,8 +107,9 @@ void OccupiedSpace::leaveFree(int start, int end, int64_t least, ByteRanges &fre
 void OccupiedSpace::leaveFree(int start, int end, int64_t least, ByteRanges &free, size_t node, int first,
                               int last) const {
   if (end < first || last < start || nodes[node].sometimes.empty()) return;
-  if (start <= first && last <= end) return leaveGaps(nodes[node].sometimes, least, free, pieces);
-  leaveGaps(nodes[node].always, least, free, pieces);
+  bool isWhole = start <= first && last <= end;
+  compared += leaveGaps(isWhole ? nodes[node].sometimes : nodes[node].always, least, free, pieces);
+  if (isWhole) return;
   if (last - first < leafMoments) return leaveFree(nodes[node].others, start, end, least, free);
   int middle = first + (last - first) / 2;
   leaveFree(start, end, least, free, 2 * node + 1, first, middle);

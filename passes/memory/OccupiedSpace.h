@@ -31,8 +31,8 @@ inline void appendRange(ByteRanges &ranges, ByteRange range) {
 }
 
 /// Takes the ranges `taken`, which are in order and apart, from those of `free`, likewise, and leaves the pieces that
-/// have at least `least` bytes. What `pieces` held is lost.
-void leaveGaps(llvm::ArrayRef<ByteRange> taken, int64_t least, ByteRanges &free, ByteRanges &pieces);
+/// have at least `least` bytes. What `pieces` held is lost. Returns how many ranges of `taken` it compared, about.
+int64_t leaveGaps(llvm::ArrayRef<ByteRange> taken, int64_t least, ByteRanges &free, ByteRanges &pieces);
 
 /// The first of those with the fewest bytes.
 ByteRange tightestOf(llvm::ArrayRef<ByteRange> ranges);
@@ -54,6 +54,8 @@ public:
   /// Where the tightest range of at least so many free bytes begins: between two that are taken, or else on top. Of
   /// equal ones it is the lowest.
   int64_t tightest(int start, int end, int64_t bytes) const;
+  /// How many ranges the queries have compared, about; those of a list are not counted.
+  int64_t getCompared() const { return compared; }
 
 private:
   struct Entry {
@@ -76,8 +78,9 @@ private:
 
   int lastMoment;
   mutable ByteRanges taken, pieces; ///< while `leaveFree` runs
-  Entries list;                     ///< empty once there is a tree
-  std::vector<Node> nodes;          ///< the children of node i are 2 i + 1 and 2 i + 2
+  mutable int64_t compared = 0;
+  Entries list;            ///< empty once there is a tree
+  std::vector<Node> nodes; ///< the children of node i are 2 i + 1 and 2 i + 2
 };
 
 } // namespace tessera

@@ -186,6 +186,7 @@ public:
 
   bool isPlaced(unsigned i) const { return packing.offsets[i] >= 0; }
   int64_t getBytes() const { return packing.bytes; }
+  int64_t getCompared() const { return all.getCompared() + noStacks.getCompared(); }
   const Packing &get() const { return packing; }
 
 private:
@@ -327,11 +328,12 @@ BufferPacker::BufferPacker(ArrayRef<Lifetime> buffers)
 
 int64_t BufferPacker::consider(PlacedBuffers placed, ArrayRef<unsigned> order, int64_t most) {
   int64_t count = buffers.size();
-  comparisonsLeft -= count * std::min(count, mostForBuffer);
   for (unsigned i : order) {
-    if (placed.getBytes() > most) return placed.getBytes(); // and more would follow
+    if (placed.getBytes() > most) break; // and more would follow
     if (!placed.isPlaced(i)) placed.place(i);
   }
+  comparisonsLeft -= std::max(count * std::min(count, mostForBuffer), placed.getCompared());
+  if (placed.getBytes() > most) return placed.getBytes();
   Packing packing = placed.get();
   int64_t bytes = packing.bytes;
   if (bytes >= best.bytes) return bytes;
