@@ -59,9 +59,9 @@ private:
   LabelSolution solution;
   std::vector<std::vector<MinMarginal>> marginals; ///< by node and label, under the weights
   std::vector<double> mostSeconds;                 ///< of each node alone, with any of its labels
-  bool isLimited = false;                          ///< memory decided: prices are lower bounds
-  double entries = 0;                              ///< of all tables
-  double work = 0;                                 ///< up to now
+  bool isLimited = false; ///< memory decided, or exchanges run beside kernels: prices are lower bounds
+  double entries = 0;     ///< of all tables
+  double work = 0;        ///< up to now
 };
 } // namespace
 
@@ -71,10 +71,11 @@ PricedLabels::PricedLabels(const ModuleSharding &found, const SearchDevices &dev
   ArrayRef<ShardingNode> nodes = graph.getNodes();
   if (found.isPinned)
     for (unsigned i = 0; i < nodes.size(); ++i) costs.restrict(i, found.pins.allowed(graph, i, costs.labelsOf(i)));
+  if (costs.haveBeside()) costs.setShares(found.step.shares);
   problem = costs.problem(found.step.weights ? *found.step.weights : MomentWeights(graph.countMoments()));
   solution = solve(problem, weights);
-  isLimited =
-      weights.bytes > 0 || !solution.found || found.step.cost.seconds > (1 + sameSeconds) * solution.cost.seconds;
+  isLimited = costs.haveBeside() || weights.bytes > 0 || !solution.found ||
+              found.step.cost.seconds > (1 + sameSeconds) * solution.cost.seconds;
   marginals = minMarginals(problem, weights, solution);
   for (unsigned i = 0; i < nodes.size(); ++i) {
     double most = 0;

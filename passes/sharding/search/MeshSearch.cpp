@@ -32,6 +32,30 @@ static std::vector<Form> formsOf(const ShardingCosts &costs, const Labelling &la
 }
 
 namespace {
+/// Looks for the shares of exchanges beside kernels with which the least time is bounded best. A repeat with more time
+/// of exchanges than of kernels gets a larger share, another one a smaller one.
+class ShareSearch {
+public:
+  /// After a labelling that is the best one with `shares`. False if they change no more.
+  bool change(BesideShares &shares, const ShardingCosts::Times &times) {
+    constexpr double leastChange = 1.0 / 32;
+    low.resize(shares.size(), 0.0), high.resize(shares.size(), 1.0);
+    bool changes = false;
+    for (auto [i, repeat] : llvm::enumerate(times.repeats)) {
+      double before = shares[i];
+      bool waits = repeat.beside > repeat.kernels;
+      (waits ? low : high)[i] = before;
+      // Mostly all of these exchanges are hidden.
+      shares[i] = waits || low[i] > 0 ? (low[i] + high[i]) / 2 : 0;
+      changes |= std::abs(shares[i] - before) > leastChange;
+    }
+    return changes;
+  }
+
+private:
+  BesideShares low, high;
+};
+
 /// The best forms on a mesh whose bytes are within the limit at each moment. One weighted sum of bytes stands for all
 /// moments: at first that of the moment at which the fastest forms have most. What is found within the limit of that
 /// may have more at another moment, which then gets a share of the weights. Each of these problems allows all that is
@@ -42,13 +66,15 @@ public:
                 const SearchLimits &limits, const SolverOptions &options)
       : graph(graph), mesh(mesh), devices(devices), limits(limits), options(options) {}
 
-  /// Improves what is known of the mesh. Returns a bound: no forms within the limits take fewer seconds.
-  double run(RecomputationWay recomputation, unsigned peakMoment, MeshSolution &result);
+  /// Improves what is known of the mesh. Returns a bound: no forms within the limits take fewer seconds. `shares` are
+  /// the first that are tried.
+  double run(RecomputationWay recomputation, unsigned peakMoment, const BesideShares &shares, MeshSolution &result);
 
 private:
-  void begin(RecomputationWay recomputation, unsigned peakMoment);
+  void begin(RecomputationWay recomputation, unsigned peakMoment, const BesideShares &shares);
   BudgetAnswer solveWeighted(double bytes);
   ShardingCosts::Peak keep(const Labelling &labels, double seconds);
+  bool changeShares(const Labelling &labels);
   void lowerPeak(double secondsOfFastest);
   double mostSeconds() const { return solution->isFound() ? solution->cost.seconds : limits.seconds; }
 
@@ -60,9 +86,11 @@ private:
   RecomputationWay recomputation = RecomputationWay::None;
   std::optional<ShardingCosts> costs;
   std::optional<MomentWeights> weights;
+  ShareSearch shareSearch;
   MeshSolution *solution = nullptr;
   double bound = 0, secondsPerByte = 0; ///< of this kind of recomputation
   std::optional<MomentWeights> priced;  ///< the weights of these
+  BesideShares pricedShares;            ///< likewise
   Labelling smallest;                   ///< the labels with the fewest weighted bytes
 };
 } // namespace
@@ -86,8 +114,10 @@ BudgetAnswer LimitedSearch::solveWeighted(double bytes) {
   BudgetAnswer answer = frontier.findWithin(bytes);
   solution->effort += frontier.getEffort();
   bool isBound = bytes >= limits.bytes;
-  if (isBound && (answer.bound > bound || !priced))
+  if (isBound && (answer.bound > bound || !priced)) {
     bound = answer.bound, secondsPerByte = answer.secondsPerByte, priced = weights;
+    pricedShares = costs->getShares();
+  }
   if (frontier.getSmallest().found) smallest = frontier.getSmallest().labels;
   return answer;
 }
@@ -95,6 +125,7 @@ BudgetAnswer LimitedSearch::solveWeighted(double bytes) {
 /// Takes labels that are within the limits and better than those known.
 ShardingCosts::Peak LimitedSearch::keep(const Labelling &labels, double seconds) {
   ShardingCosts::Peak peak = costs->peakOf(labels);
+  if (costs->haveBeside()) seconds = costs->timesOf(labels).seconds;
   LabelCost cost{seconds, peak.bytes};
   if (solution->leastForms.empty() || peak.bytes < solution->leastCost.bytes)
     solution->leastForms = formsOf(*costs, labels), solution->leastCost = cost;
@@ -121,17 +152,28 @@ void LimitedSearch::lowerPeak(double secondsOfFastest) {
   }
 }
 
-void LimitedSearch::begin(RecomputationWay way, unsigned peakMoment) {
+void LimitedSearch::begin(RecomputationWay way, unsigned peakMoment, const BesideShares &shares) {
   recomputation = way;
   costs.emplace(costsWithin(graph, mesh, devices, limits, recomputation));
+  costs->setShares(shares), shareSearch = ShareSearch();
   weights.emplace(graph.countMoments()), weights->give(peakMoment, 1);
   bound = secondsPerByte = 0, priced = std::nullopt, smallest.clear();
 }
 
-double LimitedSearch::run(RecomputationWay way, unsigned peakMoment, MeshSolution &result) {
-  constexpr double mostLess = 0.95, closeEnough = 1.01;
+/// For the next problem, if this one's best labels leave something to be gained.
+bool LimitedSearch::changeShares(const Labelling &labels) {
+  if (!costs->haveBeside()) return false;
+  ShardingCosts::Times times = costs->timesOf(labels);
+  BesideShares shares = costs->getShares();
+  if (times.seconds <= (1 + searchTolerance) * bound || !shareSearch.change(shares, times)) return false;
+  costs->setShares(shares);
+  return true;
+}
+
+double LimitedSearch::run(RecomputationWay way, unsigned peakMoment, const BesideShares &shares, MeshSolution &result) {
+  constexpr double mostLess = 0.95, leastLess = 0.99, closeEnough = 1.01;
   solution = &result;
-  begin(way, peakMoment);
+  begin(way, peakMoment, shares);
   // Peaks that no weights bring within the limit together take a lower one, between `within` and `above`.
   double bytes = limits.bytes, within = 0, above = limits.bytes;
   for (int weighting = 0; weighting < mostWeightings && closeEnough * bound < mostSeconds(); ++weighting) {
@@ -139,19 +181,66 @@ double LimitedSearch::run(RecomputationWay way, unsigned peakMoment, MeshSolutio
     if (!answer.found) break;
     ShardingCosts::Peak peak = keep(answer.labels, answer.cost.seconds);
     bool isWithin = peak.bytes <= limits.bytes;
-    if (isWithin && bytes == limits.bytes) break;
+    bool changes = changeShares(answer.labels);
+    if (isWithin && bytes == limits.bytes) {
+      if (!changes) break;
+      continue;
+    }
     (isWithin ? within : above) = bytes;
     if (within > 0)
       bytes = (within + above) / 2;
     else if (weighting > 0)
-      bytes *= std::max(mostLess, limits.bytes / peak.bytes);
+      bytes *= std::clamp(limits.bytes / peak.bytes, mostLess, leastLess);
     if (!isWithin) weights->give(peak.moment, shareOfPeak(weighting));
   }
   bool hasFewest = way == RecomputationWay::None || way == RecomputationWay::Both;
   if (hasFewest && !result.isFound() && limits.seconds == INFINITY) lowerPeak(result.secondsBeyond);
   if (result.recomputation == recomputation || !result.weights)
-    result.secondsPerByte = secondsPerByte, result.weights = priced;
+    result.secondsPerByte = secondsPerByte, result.weights = priced, result.shares = pricedShares;
   return bound;
+}
+
+namespace {
+struct FastestLabels {
+  Labelling labels; ///< empty: none take fewer seconds than the limit
+  double seconds = INFINITY;
+  BesideShares shares; ///< of the best bound
+};
+} // namespace
+
+/// Whatever their bytes are. Sets the bound of the mesh and its shares.
+static FastestLabels findFastest(const ShardingGraph &graph, ShardingCosts &costs, const SearchLimits &limits,
+                                 SolverOptions options, MeshSolution &result) {
+  constexpr int mostShares = 6;
+  constexpr double leastGain = 2e-3, toleranceOfShares = 5e-3;
+  FastestLabels fastest;
+  SolverStart start;
+  LabelMessages messages; // of the problem before
+  ShareSearch shareSearch;
+  if (costs.haveBeside() && !limits.shares.empty()) costs.setShares(limits.shares);
+  if (costs.haveBeside()) options.tolerance = toleranceOfShares, options.mostNodes = 1; // more is lost by the shares
+  for (int tried = 1;; ++tried) {
+    double secondsBefore = fastest.seconds, boundBefore = result.bound;
+    LabelProblem problem = problemWithin(graph, costs, limits, MomentWeights(graph.countMoments()));
+    start.most = std::min(limits.seconds, fastest.seconds);
+    LabelSolution found = solve(problem, {1, 0}, options, start);
+    messages = std::move(found.messages);
+    if (!messages.empty()) start.messages = &messages;
+    result.effort += found.effort;
+    if (tried == 1 || found.bound > result.bound) result.bound = found.bound, result.shares = costs.getShares();
+    if (!found.found) break;
+    double seconds = found.cost.seconds;
+    ShardingCosts::Times times;
+    if (costs.haveBeside()) times = costs.timesOf(found.labels), seconds = times.seconds;
+    if (seconds < fastest.seconds) fastest.seconds = seconds, fastest.labels = found.labels;
+    BesideShares shares = costs.getShares();
+    bool isClose = fastest.seconds <= (1 + searchTolerance) * result.bound || result.bound >= limits.seconds;
+    bool gained = fastest.seconds < (1 - leastGain) * secondsBefore || result.bound > (1 + leastGain) * boundBefore;
+    if (isClose || (tried > 2 && !gained) || tried == mostShares || !shareSearch.change(shares, times)) break;
+    costs.setShares(shares);
+  }
+  fastest.shares = result.shares;
+  return fastest;
 }
 
 /// Where bytes are to fall to less than one in so many, single values are not tried besides segments.
@@ -160,23 +249,19 @@ static constexpr double mostSavedByValues = 3;
 MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
                                 const SearchLimits &limits) {
   ShardingCosts costs = costsWithin(graph, mesh, devices, limits, RecomputationWay::None);
-  LabelProblem problem = problemWithin(graph, costs, limits, MomentWeights(graph.countMoments()));
   MeshSolution result;
   result.mesh = Mesh(mesh);
   SolverOptions options;
   options.tolerance = searchTolerance;
-  SolverStart start;
-  start.most = limits.seconds;
-  LabelSolution fastest = solve(problem, {1, 0}, options, start);
-  result.bound = fastest.bound, result.effort = fastest.effort;
-  if (!fastest.found || fastest.bound >= limits.seconds) return result;
+  FastestLabels fastest = findFastest(graph, costs, limits, options, result);
+  if (fastest.labels.empty() || result.bound >= limits.seconds) return result;
   ShardingCosts::Peak peak = costs.peakOf(fastest.labels);
   if (peak.bytes <= limits.bytes) {
-    if (fastest.value < limits.seconds)
-      result.forms = formsOf(costs, fastest.labels), result.cost = {fastest.cost.seconds, peak.bytes};
+    if (fastest.seconds < limits.seconds)
+      result.forms = formsOf(costs, fastest.labels), result.cost = {fastest.seconds, peak.bytes};
     return result;
   }
-  result.secondsBeyond = fastest.cost.seconds;
+  result.secondsBeyond = fastest.seconds;
   SmallVector<RecomputationWay, 3> ways{RecomputationWay::None};
   if (limits.recomputes) ways = {RecomputationWay::Segments, RecomputationWay::Both, RecomputationWay::Values};
   LimitedSearch search(graph, mesh, devices, limits, options);
@@ -188,7 +273,7 @@ MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> me
       bound = 0;
       break;
     }
-    bound = std::min(bound, search.run(way, peak.moment, result));
+    bound = std::min(bound, search.run(way, peak.moment, fastest.shares, result));
   }
   result.bound = std::max(result.bound, bound);
   return result;

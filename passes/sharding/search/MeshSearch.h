@@ -29,6 +29,7 @@ struct MeshSolution {
   /// What a byte less takes within the limit of bytes (LabelFrontier.h); 0: those of least time are within it.
   double secondsPerByte = 0;
   std::optional<MomentWeights> weights;                    ///< of the bytes with that price
+  BesideShares shares;                                     ///< of the problem of the bound, and of that price
   RecomputationWay recomputation = RecomputationWay::None; ///< for it to be within the limit of bytes
   SolverEffort effort = {};
 
@@ -42,6 +43,7 @@ struct SearchLimits {
   bool recomputes = false;              ///< if it helps to be within them, stacks may be computed again
   llvm::DenseMap<unsigned, Form> fixed; ///< nodes whose form is known
   const PinnedMesh *pins = nullptr;     ///< what the user says of the others; null: nothing
+  BesideShares shares;                  ///< that are tried first, such as those of another mesh; empty: all are 0
 };
 
 /// The forms of least time on a mesh.

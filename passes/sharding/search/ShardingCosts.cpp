@@ -13,6 +13,8 @@ ShardingCosts::ShardingCosts(const ShardingGraph &graph, ArrayRef<int64_t> mesh,
     : graph(graph), ranks(mesh), model(devices.model), leastDivided(devices.leastDivided), recomputation(recomputation),
       links(devices.target, mesh, devices.machines), allToAll(model.exchangeFigures(ExchangeKind::AllToAll)),
       allGather(model.exchangeFigures(ExchangeKind::AllGather)) {
+  bool canOverlap = llvm::any_of(graph.getEdges(), [](const ShardingEdge &edge) { return edge.besideIn != 0; });
+  if (devices.target.overlapsExchanges && canOverlap) shares.assign(graph.getRepeats().size(), 0.0);
   labels.resize(graph.getNodes().size());
   for (unsigned node = 0; node < labels.size(); ++node) {
     addLabels(node, {}, 0);
@@ -31,6 +33,11 @@ bool ShardingCosts::maySayAgain(unsigned node) const {
 double ShardingCosts::runsOf(const ShardingNode &node) const {
   if (node.iterations == 0) return 1;
   return recomputation == RecomputationWay::Both ? 3 : recomputation == RecomputationWay::Segments ? 2 : 1;
+}
+
+double ShardingCosts::runsOf(unsigned node, unsigned label) const {
+  const ShardingNode &ofNode = graph.getNodes()[node];
+  return (saysAgain(node, label) && !ofNode.isStack ? 2 : 1) * runsOf(ofNode);
 }
 
 /// Of a stack.
@@ -194,10 +201,10 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
   return work;
 }
 
-double ShardingCosts::secondsOf(unsigned node, const Form &form) const {
+ShardingCosts::OpTimes ShardingCosts::timesOf(unsigned node, const Form &form) const {
   const ShardingNode &ops = graph.getNodes()[node];
-  if (ops.kind != ShardingNode::Kind::Ops) return 0;
-  double seconds = 0;
+  OpTimes times;
+  if (ops.kind != ShardingNode::Kind::Ops) return times;
   for (const auto &[axis, shape] : ops.combined) {
     auto along = llvm::find(form.along, axis);
     if (along == form.along.end()) continue;
@@ -207,12 +214,21 @@ double ShardingCosts::secondsOf(unsigned node, const Form &form) const {
     Form parts = whole;
     parts.along[along - form.along.begin()] = pendingForm;
     DividedShape divided(shape, ranks, leastDivided);
-    seconds += secondsOfExchange(divided, parts, whole);
+    times.exchanges += ops.runs * secondsOfExchange(divided, parts, whole);
   }
   // A change of shape is a view, or a part of what reads it.
   bool isView = ops.ops.size() == 1 && ops.ops.front()->hasTrait<traits::IsReshape>();
-  if (!isView) seconds += model.secondsOf(workOf(node, form));
-  return ops.runs * seconds;
+  if (!isView) times.kernels = ops.runs * model.secondsOf(workOf(node, form));
+  return times;
+}
+
+const std::vector<std::vector<ShardingCosts::OpTimes>> &ShardingCosts::getOpTimes() {
+  if (!opTimes.empty()) return opTimes;
+  for (auto [i, forms] : llvm::enumerate(labels)) {
+    std::vector<OpTimes> &ofNode = opTimes.emplace_back();
+    for (const Form &form : forms) ofNode.push_back(timesOf(i, form));
+  }
+  return opTimes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -362,17 +378,26 @@ void ShardingCosts::forEachAlive(const ShardingEdge &edge, const EdgeEnds &ends,
   if (isStored) visit(reader.iterations * edge.shape.elementBytes * elementsOf(edge.shape, ends.wanted), edge.stacked);
 }
 
-void ShardingCosts::addEdge(LabelProblem &problem, const ShardingEdge &edge, const MomentWeights &weights) {
-  FormsOfNode from = formsOf(edge.from, edge.produced), to = formsOf(edge.to, edge.wanted);
-  const std::vector<double> &exchanges = exchangesOf(edge.shape, from.forms, to.forms);
+const ShardingCosts::EdgeForms &ShardingCosts::formsOf(unsigned number) {
+  edgeForms.resize(graph.getEdges().size());
+  EdgeForms &forms = edgeForms[number];
+  if (forms.seconds) return forms;
+  const ShardingEdge &edge = graph.getEdges()[number];
+  forms.from = formsOf(edge.from, edge.produced), forms.to = formsOf(edge.to, edge.wanted);
+  forms.seconds = &exchangesOf(edge.shape, forms.from.forms, forms.to.forms);
+  return forms;
+}
+
+void ShardingCosts::addEdge(LabelProblem &problem, unsigned number, const MomentWeights &weights) {
+  const ShardingEdge &edge = graph.getEdges()[number];
+  const auto &[from, to, exchanges] = formsOf(number);
   bool isStack = graph.getNodes()[edge.to].isStack;
-  double runs = runsOf(graph.getNodes()[edge.to]);
   bool countsCopy = edge.copy != ShardingEdge::Copy::None && weights.of(edge.copied) > 0;
   bool countsBytes = countsCopy || (to.hasAgain && weights.of(edge.stacked) > 0);
   auto costOf = [&](unsigned made, unsigned read) {
     const Form &produced = from.forms[from.formOf(made)], &wanted = to.forms[to.formOf(read)];
-    double seconds = exchanges[from.formOf(made) * to.forms.size() + to.formOf(read)];
-    LabelCost cost{runs * edge.runs * seconds, 0};
+    double seconds = (*exchanges)[from.formOf(made) * to.forms.size() + to.formOf(read)];
+    LabelCost cost{secondsOfEdge(edge, seconds), 0};
     if (edge.together != wholeForm && !areTogether(produced, wanted, edge.together)) cost.seconds = INFINITY;
     EdgeEnds ends{produced, wanted, from.saysAgain(made), to.saysAgain(read)};
     if (ends.toAgain && isStack && !ends.fromAgain) cost.seconds = INFINITY;
@@ -387,49 +412,18 @@ void ShardingCosts::addEdge(LabelProblem &problem, const ShardingEdge &edge, con
 }
 
 LabelProblem ShardingCosts::problem(const MomentWeights &weights) {
-  if (seconds.empty())
-    for (auto [i, forms] : llvm::enumerate(labels)) {
-      std::vector<double> &ofNode = seconds.emplace_back();
-      for (const Form &form : forms) ofNode.push_back(secondsOf(i, form));
-    }
   LabelProblem problem;
   for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
     std::vector<LabelCost> costs;
+    double share = shareOfKernels(node);
     for (unsigned label = 0; label < labels[i].size(); ++label) {
-      LabelCost cost{(saysAgain(i, label) && !node.isStack ? 2 : 1) * runsOf(node) * seconds[i][label], 0};
+      OpTimes times = getOpTimes()[i][label];
+      LabelCost cost{runsOf(i, label) * (share * times.kernels + times.exchanges), 0};
       forEachAlive(i, label, [&](double bytes, Life life) { cost.bytes += weights.of(life) * bytes; });
       costs.push_back(cost);
     }
     problem.addVariable(costs);
   }
-  for (const ShardingEdge &edge : graph.getEdges()) addEdge(problem, edge, weights);
+  for (unsigned edge = 0; edge < graph.getEdges().size(); ++edge) addEdge(problem, edge, weights);
   return problem;
-}
-
-//===----------------------------------------------------------------------===//
-// Memory by moments
-//===----------------------------------------------------------------------===//
-
-void MomentWeights::give(unsigned moment, double share) {
-  for (double &sum : before) sum *= 1 - share;
-  for (size_t i = moment + 1; i < before.size(); ++i) before[i] += share;
-}
-
-ShardingCosts::Peak ShardingCosts::peakOf(const Labelling &labelling) const {
-  std::vector<double> changes(graph.countMoments() + 1);
-  auto add = [&](double bytes, Life life) { changes[life.first] += bytes, changes[life.last + 1] -= bytes; };
-  for (auto [node, label] : llvm::enumerate(labelling)) forEachAlive(node, label, add);
-  for (const ShardingEdge &edge : graph.getEdges()) {
-    unsigned from = labelling[edge.from], to = labelling[edge.to];
-    Form produced = edge.produced(labels[edge.from][from]), wanted = edge.wanted(labels[edge.to][to]);
-    double seconds = secondsOfExchange(DividedShape(edge.shape, ranks, leastDivided), produced, wanted);
-    forEachAlive(edge, {produced, wanted, saysAgain(edge.from, from), saysAgain(edge.to, to)}, seconds, add);
-  }
-  Peak peak;
-  double alive = 0;
-  for (unsigned moment = 0; moment < graph.countMoments(); ++moment) {
-    alive += changes[moment];
-    if (alive > peak.bytes) peak = {moment, alive};
-  }
-  return peak;
 }

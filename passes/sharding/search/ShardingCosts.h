@@ -47,26 +47,48 @@ enum class RecomputationWay {
   Both      ///< segments, and in them each iteration by itself
 };
 
+/// How much of a repeat's time is that of the exchanges which run beside its kernels, by repeat (`getRepeats`). The
+/// repeat takes the longer of the two: max(K, B) ≥ (1 - s) K + s B for each share s from 0 to 1, which is linear.
+using BesideShares = std::vector<double>;
+
 class ShardingCosts {
 public:
   struct Peak {
     unsigned moment = 0;
     double bytes = 0;
   };
+  /// What a labelling takes.
+  struct Times {
+    struct OfRepeat {
+      double kernels = 0, beside = 0; ///< of exchanges that run beside them
+    };
+    double seconds = 0;
+    std::vector<OfRepeat> repeats; ///< by number; empty if no exchange runs beside kernels
+  };
 
   /// `mesh`: ranks along each axis, of which there are at most `mostMeshAxes`.
   ShardingCosts(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
                 RecomputationWay recomputation = RecomputationWay::None);
+
+  ShardingCosts(ShardingCosts &&) = default;
+  ShardingCosts(const ShardingCosts &) = delete; // tables are known by their addresses
 
   /// The forms that a node may have, in a fixed order; unless restricted, the first is whole. Nodes that may run again,
   /// and stacks that need not be stored, have each form twice: as it is, then with that.
   llvm::ArrayRef<Form> labelsOf(unsigned node) const { return labels[node]; }
   /// Leaves a node some of its labels; before `problem`.
   void restrict(unsigned node, std::vector<Form> kept) { labels[node] = std::move(kept); }
-  /// A variable for each node, with these labels.
+  /// A variable for each node, with these labels. A lower bound of `timesOf` if exchanges run beside kernels: that of
+  /// the shares.
   LabelProblem problem(const MomentWeights &weights);
   /// The moment at which the most bytes are alive on a rank.
   Peak peakOf(const Labelling &labels) const;
+  /// Whether exchanges can run beside kernels.
+  bool haveBeside() const { return !shares.empty(); }
+  /// For `problem`, one for each repeat; at first all are 0. Only if exchanges can run beside kernels.
+  const BesideShares &getShares() const { return shares; }
+  void setShares(const BesideShares &ofRepeats) { shares = ofRepeats; }
+  Times timesOf(const Labelling &labels);
 
 private:
   bool canDivideNode(unsigned node, const SizedAxis &axis, unsigned along) const;
@@ -74,10 +96,11 @@ private:
   bool maySayAgain(unsigned node) const;
   /// How often a node runs, because all iterations do.
   double runsOf(const ShardingNode &node) const;
+  double runsOf(unsigned node, unsigned label) const;
   double storedShare(const ShardingNode &node) const;
   /// Whether a label says that the node runs again, or that the stack is not stored.
   bool saysAgain(unsigned node, unsigned label) const { return maySayAgain(node) && label >= labels[node].size() / 2; }
-  void addEdge(LabelProblem &problem, const ShardingEdge &edge, const MomentWeights &weights);
+  void addEdge(LabelProblem &problem, unsigned edge, const MomentWeights &weights);
   using VisitAlive = llvm::function_ref<void(double bytes, Life life)>;
   void forEachAlive(unsigned node, unsigned label, VisitAlive visit) const;
   /// What is on both sides of an edge: its form, and whether the node runs again, or need not be stored.
@@ -88,7 +111,14 @@ private:
   void forEachAlive(const ShardingEdge &edge, const EdgeEnds &ends, double exchangeSeconds, VisitAlive visit) const;
   double elementsOf(const TensorShape &shape, const Form &form) const;
   double bytesOf(const ShardedAccess &access, const Form &ofNode) const;
-  double secondsOf(unsigned node, const Form &form) const;
+  /// Of the ops of a node, once.
+  struct OpTimes {
+    double kernels = 0, exchanges = 0;
+  };
+  OpTimes timesOf(unsigned node, const Form &form) const;
+  const std::vector<std::vector<OpTimes>> &getOpTimes();
+  double shareOfKernels(const ShardingNode &node) const;
+  double secondsOfEdge(const ShardingEdge &edge, double exchangeSeconds) const;
   CallWork workOf(unsigned node, const Form &form) const;
   int64_t sizeOf(llvm::StringRef axis, int64_t size, const Form &form) const;
   /// Its bytes, and what is left of them if it is divided.
@@ -113,6 +143,12 @@ private:
     bool saysAgain(unsigned number) const { return hasAgain && number % 2 == 1; }
   };
   FormsOfNode formsOf(unsigned node, const FormMap &map) const;
+  /// What is the same in all problems.
+  struct EdgeForms {
+    FormsOfNode from, to;
+    const std::vector<double> *seconds = nullptr; ///< of `exchangesOf`
+  };
+  const EdgeForms &formsOf(unsigned edge);
 
   const ShardingGraph &graph;
   llvm::SmallVector<int64_t, mostMeshAxes> ranks; ///< along each mesh axis
@@ -121,8 +157,10 @@ private:
   RecomputationWay recomputation;
   RankLinks links;
   ExchangeFigures allToAll, allGather;
+  BesideShares shares;
   std::vector<std::vector<Form>> labels;                         ///< by node
-  std::vector<std::vector<double>> seconds;                      ///< of the ops of each node, by label; once known
+  std::vector<std::vector<OpTimes>> opTimes;                     ///< of each node, by label; once known
+  std::vector<EdgeForms> edgeForms;                              ///< likewise
   std::map<std::vector<int64_t>, std::vector<double>> exchanges; ///< tables that are known
 };
 

@@ -95,6 +95,7 @@ struct ShardingNode {
   llvm::SmallVector<SizedAxis, 6> axes;        ///< that it may be divided along
   bool mayPend = false;                        ///< it may be a sum whose terms the ranks have (DelayedSums.h)
   double runs = 1;                             ///< of its ops in one run of the function
+  unsigned repeat = 0;                         ///< the innermost one around its ops
   bool isStack = false; ///< a value that need not be stored if what computes it runs again where it is read
   /// Of a stack, the part that is stored at once if the iterations that make it run again in segments.
   double segmentShare = 1;
@@ -115,6 +116,7 @@ struct ShardingEdge {
   FormMap produced, wanted; ///< its form by that of either node
   TensorShape shape;
   double runs = 1;
+  unsigned besideIn = 0; ///< a repeat beside whose kernels an exchange of it can run; 0: it waits, and is waited for
   AxisId together = wholeForm; ///< an axis that either both are divided along, and along the same mesh axis, or none
   mlir::Value value;           ///< without renames
   /// If the node that it goes to runs again, in the repeat that reads stacks: what it brings is there, or there if its
@@ -156,6 +158,8 @@ public:
   llvm::ArrayRef<ShardingNode> getNodes() const { return nodes; }
   llvm::ArrayRef<ShardingEdge> getEdges() const { return edges; }
   unsigned countMoments() const { return moments; }
+  /// For each repeat, by number, the one around it. The first stands for the function, which is around itself.
+  llvm::ArrayRef<unsigned> getRepeats() const { return repeats; }
   llvm::StringRef axisName(AxisId id) const { return axisNames[id]; }
   /// 0 if the function has no such axis.
   AxisId axisNumber(llvm::StringRef name) const { return axisIds.lookup(name); }
@@ -177,6 +181,7 @@ private:
   std::vector<ShardingNode> nodes;
   std::vector<ShardingEdge> edges;
   unsigned moments = 0;
+  std::vector<unsigned> repeats{0};
   llvm::DenseMap<mlir::Value, ValueSource> sources;
   llvm::DenseMap<mlir::Value, ValueSource> origins; ///< where they are others than the sources
   llvm::SmallVector<llvm::StringRef> axisNames;     ///< by number

@@ -47,7 +47,8 @@ private:
   void addCombined(Operation *op, unsigned node);
   void addRepeat(RepeatOp repeat, double runs);
   void setSource(Value value, const ValueSource &source, double runs);
-  void addEdge(Value value, unsigned to, const FormMap &wanted, double runs);
+  void addEdge(Value value, unsigned to, const FormMap &wanted, double runs, unsigned leaves = 0);
+  unsigned repeatBringing(Value value) const;
 
   unsigned addNode(ShardingNode::Kind kind, ArrayRef<AxisAttr> axes, double runs);
   unsigned addValueNode(Value value, double runs);
@@ -61,6 +62,8 @@ private:
   llvm::StringSet<> repeatedAnywhere;           ///< and of all functions: no state is divided along them
   llvm::EquivalenceClasses<Operation *> chains; ///< elementwise ops with equal axes, joined by what they read
   DelayedSums delayed;
+  unsigned repeat = 0;                                                    ///< around what is added, by number
+  DenseMap<Operation *, unsigned> numbers;                                ///< of repeats
   DenseMap<Operation *, unsigned> nodeOfChain;                            ///< by leader
   DenseMap<std::pair<Value, unsigned>, SmallVector<unsigned, 1>> edgesOf; ///< of a value to a node
   llvm::StringMap<StateOp> states;                                        ///< by path
@@ -99,7 +102,7 @@ void ShardingGraphBuilder::numberAxes() {
 
 unsigned ShardingGraphBuilder::addNode(ShardingNode::Kind kind, ArrayRef<AxisAttr> axes, double runs) {
   ShardingNode &node = graph.nodes.emplace_back();
-  node.kind = kind, node.runs = runs;
+  node.kind = kind, node.runs = runs, node.repeat = repeat;
   const llvm::StringSet<> &whole = kind == ShardingNode::Kind::State ? repeatedAnywhere : repeated;
   for (AxisAttr axis : axes)
     if (AxisId id = graph.axisNumber(axis.getName()); id != wholeForm && !whole.contains(axis.getName()))
@@ -267,8 +270,17 @@ void ShardingGraphBuilder::addCombined(Operation *op, unsigned node) {
   for (Operation *part : llvm::reverse(made)) part->erase();
 }
 
-/// An edge for what other nodes compute. What is whole everywhere can be divided for nothing.
-void ShardingGraphBuilder::addEdge(Value value, unsigned to, const FormMap &wanted, double runs) {
+/// The repeat that a value comes into as a slice or an invariant: it is there an iteration early.
+unsigned ShardingGraphBuilder::repeatBringing(Value value) const {
+  auto argument = dyn_cast<BlockArgument>(withoutRenames(value));
+  auto repeat = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp();
+  bool isCarried = repeat && argument.getArgNumber() < 1 + repeat.getCarried().size();
+  return repeat && !isCarried ? numbers.lookup(repeat) : 0;
+}
+
+/// An edge for what other nodes compute. What is whole everywhere can be divided for nothing. `leaves`: the repeat that
+/// only stacks the value.
+void ShardingGraphBuilder::addEdge(Value value, unsigned to, const FormMap &wanted, double runs, unsigned leaves) {
   const ValueSource *source = graph.sourceOf(value);
   if (!source || (source->node == to && source->form == wanted)) return;
   SmallVector<unsigned, 1> &known = edgesOf[{withoutRenames(value), to}];
@@ -282,6 +294,7 @@ void ShardingGraphBuilder::addEdge(Value value, unsigned to, const FormMap &want
   edge.produced = source->form, edge.wanted = wanted;
   edge.shape = graph.shapeOf(tensorType(value)), edge.value = withoutRenames(value);
   edge.runs = runs;
+  edge.besideIn = leaves ? leaves : repeatBringing(value);
   if (SplitOp blocks = blocksOfInput(value)) edge.together = graph.axisNumber(blocks.getAxis());
 }
 
@@ -313,15 +326,17 @@ void ShardingGraphBuilder::setSource(Value value, const ValueSource &source, dou
 
 void ShardingGraphBuilder::addRepeat(RepeatOp repeat, double runs) {
   double inner = runs * static_cast<double>(repeat.getAxis().getSize());
+  unsigned around = this->repeat, number = numbers[repeat] = graph.repeats.size();
+  graph.repeats.push_back(around);
   size_t carried = repeat.getCarried().size();
   SmallVector<std::optional<unsigned>> nodeOfResult(repeat.getNumResults());
-  auto addResultNode = [&](unsigned number) {
-    OpResult result = repeat->getResult(number);
-    NamedTensorType type = number < carried ? tensorType(result) : tensorType(repeat.getYield().getValues()[number]);
+  auto addResultNode = [&](unsigned i) {
+    OpResult result = repeat->getResult(i);
+    NamedTensorType type = i < carried ? tensorType(result) : tensorType(repeat.getYield().getValues()[i]);
     if (type.getAxes().empty() && !delayed.mayPend(result)) return false;
     unsigned node = addValueNode(result, runs);
     graph.nodes[node].mayPend = delayed.mayPend(result);
-    nodeOfResult[number] = node;
+    nodeOfResult[i] = node;
     return true;
   };
   for (auto [i, operand] : llvm::enumerate(repeat.getOperands())) {
@@ -336,12 +351,14 @@ void ShardingGraphBuilder::addRepeat(RepeatOp repeat, double runs) {
       setSource(argument, ofSlice, inner);
     }
   }
+  this->repeat = number;
   addBlock(repeat.getBlock(), inner);
+  this->repeat = around;
   for (auto [i, value] : llvm::enumerate(repeat.getYield().getValues())) {
     if (i >= carried) addResultNode(i);
     if (!nodeOfResult[i]) continue;
     unsigned node = *nodeOfResult[i];
-    addEdge(value, node, identityOf(node), inner);
+    addEdge(value, node, identityOf(node), inner, i < carried ? 0 : number);
     setSource(repeat.getResult(i), {node, identityOf(node)}, runs);
   }
 }

@@ -118,6 +118,7 @@ static StepSearch searchMeshes(const ShardingGraph &graph, ArrayRef<Mesh> meshes
     SearchedMesh &searched = best.searched.emplace_back(SearchedMesh{Mesh(mesh), INFINITY});
     for (PinnedMesh &naming : pins.namingsOf(mesh, problem)) {
       limits.seconds = best.solution ? (1 - searchTolerance) * best.solution->cost.seconds : INFINITY;
+      if (best.solution) limits.shares = best.solution->shares;
       limits.pins = pins.areGiven() ? &naming : nullptr;
       MeshSolution found = solveMesh(graph, mesh, devices, limits);
       LLVM_DEBUG({

@@ -9,6 +9,7 @@
 #include "passes/sharding/search/ShardingSearch.h"
 #include "tests/passes/sharding/SmallPrograms.h"
 #include "gtest/gtest.h"
+#include <map>
 
 using namespace mlir;
 using namespace tessera;
@@ -68,5 +69,75 @@ TEST(BruteForce, FindsTheBestOfAllShardings) {
   }
   EXPECT_GT(divided, 100);
   EXPECT_GT(limited, 20);
+}
+
+/// The best of all shardings of a stack of layers, and of all ways to recompute; `least` if none takes fewer seconds.
+double leastOfWays(const ShardingGraph &graph, int64_t count, const SearchDevices &devices, double bytes,
+                   double least) {
+  for (RecomputationWay way :
+       {RecomputationWay::None, RecomputationWay::Segments, RecomputationWay::Both, RecomputationWay::Values})
+    for (const Mesh &mesh : meshesOf(count, 1)) {
+      ShardingCosts costs(graph, mesh, devices, way);
+      least = leastSecondsOf(costs, graph, bytes, least);
+    }
+  return least;
+}
+
+TEST(BruteForce, FindsTheBestRecomputationOfLayers) {
+  TiledContractions tiled;
+  std::map<RecomputationWay, int> ways;
+  int best = 0, programs = 100;
+  for (int seed = 0; seed < programs; ++seed) {
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = smallLayers(context, seed);
+    ASSERT_TRUE(module && succeeded(verify(*module))) << "seed " << seed;
+    ShardingGraph graph(module->lookupSymbol<func::FuncOp>("step"), tiled);
+    SearchDevices devices = randomDevices(seed);
+    SearchOptions options;
+    options.recomputes = true;
+    std::optional<ModuleSharding> found = findSharding(*module, 2, devices, options);
+    ASSERT_TRUE(found) << "seed " << seed;
+    options.bytes = 1;
+    std::optional<ModuleSharding> smallest = findSharding(*module, 2, devices, options);
+    ASSERT_TRUE(smallest) << "seed " << seed;
+    double least = smallest->step.cost.bytes, share = (1 + seed % 3) / 4.0;
+    options.bytes = least + share * (found->step.cost.bytes - least);
+    std::optional<ModuleSharding> within = findSharding(*module, 2, devices, options);
+    ASSERT_TRUE(within && within->isWithin) << "seed " << seed;
+    double seconds = leastOfWays(graph, 2, devices, options.bytes, within->step.cost.seconds);
+    EXPECT_LE(within->step.cost.bytes, options.bytes) << "seed " << seed;
+    best += within->step.cost.seconds < seconds * (1 + tolerance);
+    EXPECT_LE(within->bound, seconds * (1 + 1e-9)) << "seed " << seed;
+    ++ways[within->step.recomputation];
+  }
+  // The solver knows one sum of bytes, not those of each moment: for some of what is within all limits there is none.
+  EXPECT_GT(best, programs * 97 / 100);
+  for (RecomputationWay way : {RecomputationWay::Values, RecomputationWay::Segments})
+    EXPECT_GT(ways[way], 2) << "way " << int(way);
+}
+
+/// Exchanges beside kernels take the longer of both times, which is no sum over the nodes.
+TEST(BruteForce, FindsExchangesBesideKernels) {
+  TiledContractions tiled;
+  int hidden = 0, best = 0, programs = 100;
+  for (int seed = 0; seed < programs; ++seed) {
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = smallLayers(context, seed);
+    ASSERT_TRUE(module && succeeded(verify(*module))) << "seed " << seed;
+    ShardingGraph graph(module->lookupSymbol<func::FuncOp>("step"), tiled);
+    SearchDevices devices = randomDevices(seed);
+    std::optional<ModuleSharding> without = findSharding(*module, 2, devices, SearchOptions());
+    devices.target.overlapsExchanges = true;
+    std::optional<ModuleSharding> found = findSharding(*module, 2, devices, SearchOptions());
+    ASSERT_TRUE(without && found) << "seed " << seed;
+    ShardingCosts costs(graph, {2}, devices);
+    double least = leastSecondsOf(costs, graph, INFINITY, found->step.cost.seconds);
+    EXPECT_GE(found->step.cost.seconds, least * (1 - 1e-9)) << "seed " << seed;
+    EXPECT_LE(found->bound, least * (1 + 1e-9)) << "seed " << seed;
+    hidden += found->step.cost.seconds < without->step.cost.seconds * (1 - tolerance);
+    best += found->step.cost.seconds < least * (1 + tolerance);
+  }
+  EXPECT_GT(hidden, programs / 5);
+  EXPECT_GT(best, programs * 9 / 10);
 }
 } // namespace
