@@ -84,6 +84,7 @@ private:
   void addValue(Value value);
   void addParts(Operation *op);
   void addCopy(ShardingEdge &edge);
+  Life besideKernels(const ShardingEdge &edge) const;
   bool staysInNode(Value value, unsigned node) const;
   bool isAddedToCarried(Value value) const;
 
@@ -211,6 +212,21 @@ void LiveMemory::addCopy(ShardingEdge &edge) {
   }
 }
 
+/// As `schedule` places exchanges (passes/launch/OverlappedExchanges.h): what is early or late in a repeat has a place
+/// until the repeat ends; others start before the last repeat before what reads them, if what they send is there by
+/// then, or else at the beginning of the block.
+Life LiveMemory::besideKernels(const ShardingEdge &edge) const {
+  Life life = edge.copied;
+  if (edge.besideIn != 0) return moments.of(graph.getRepeats()[edge.besideIn].op);
+  if (edge.copy != ShardingEdge::Copy::Received || nodes[edge.to].kind != ShardingNode::Kind::Ops) return life;
+  Operation *reader = nodes[edge.to].ops.front(), *before = reader->getPrevNode();
+  while (before && !isa<RepeatOp>(before)) before = before->getPrevNode();
+  Operation *maker = edge.value.getDefiningOp();
+  bool isThere = !maker || maker->getBlock() != reader->getBlock() || (before && maker->isBeforeInBlock(before));
+  if (isThere) life.first = std::min(life.first, moments.of(before ? before : &reader->getBlock()->front()).first);
+  return life;
+}
+
 void LiveMemory::add() {
   addArguments();
   func::FuncOp(graph.getFunction()).walk([&](Operation *op) {
@@ -218,7 +234,7 @@ void LiveMemory::add() {
     for (Value result : op->getResults()) addValue(result);
     addParts(op);
   });
-  for (ShardingEdge &edge : edges) addCopy(edge);
+  for (ShardingEdge &edge : edges) addCopy(edge), edge.copiedBeside = besideKernels(edge);
 }
 
 void tessera::addAlive(MutableArrayRef<ShardingNode> nodes, MutableArrayRef<ShardingEdge> edges,

@@ -20,7 +20,8 @@ static constexpr double costOfHidden = 0.02;
 double ShardingCosts::shareOfKernels(const ShardingNode &node) const {
   double share = 1;
   if (haveBeside())
-    for (unsigned repeat = node.repeat; repeat != 0; repeat = graph.getRepeats()[repeat]) share -= shares[repeat];
+    for (unsigned repeat = node.repeat; repeat != 0; repeat = graph.getRepeats()[repeat].around)
+      share -= shares[repeat];
   return share;
 }
 
@@ -37,7 +38,7 @@ ShardingCosts::Times ShardingCosts::timesOf(const Labelling &labelling) {
     double runs = runsOf(i, labelling[i]);
     times.seconds += runs * (ofOps.kernels + ofOps.exchanges);
     if (!haveBeside()) continue;
-    for (unsigned repeat = node.repeat; repeat != 0; repeat = graph.getRepeats()[repeat])
+    for (unsigned repeat = node.repeat; repeat != 0; repeat = graph.getRepeats()[repeat].around)
       times.repeats[repeat].kernels += runs * ofOps.kernels;
   }
   for (const ShardingEdge &edge : graph.getEdges()) {
@@ -63,7 +64,7 @@ void MomentWeights::give(unsigned moment, double share) {
   for (size_t i = moment + 1; i < before.size(); ++i) before[i] += share;
 }
 
-ShardingCosts::Peak ShardingCosts::peakOf(const Labelling &labelling) const {
+ShardingCosts::Peak ShardingCosts::peakOf(const Labelling &labelling, bool withPlacesBeside) const {
   std::vector<double> changes(graph.countMoments() + 1);
   auto add = [&](double bytes, Life life) { changes[life.first] += bytes, changes[life.last + 1] -= bytes; };
   for (auto [node, label] : llvm::enumerate(labelling)) forEachAlive(node, label, add);
@@ -71,7 +72,8 @@ ShardingCosts::Peak ShardingCosts::peakOf(const Labelling &labelling) const {
     unsigned from = labelling[edge.from], to = labelling[edge.to];
     Form produced = edge.produced(labels[edge.from][from]), wanted = edge.wanted(labels[edge.to][to]);
     double seconds = secondsOfExchange(DividedShape(edge.shape, ranks, leastDivided), produced, wanted);
-    forEachAlive(edge, {produced, wanted, saysAgain(edge.from, from), saysAgain(edge.to, to)}, seconds, add);
+    Life copied = withPlacesBeside && haveBeside() ? edge.copiedBeside : edge.copied;
+    forEachAlive(edge, {produced, wanted, saysAgain(edge.from, from), saysAgain(edge.to, to), copied}, seconds, add);
   }
   Peak peak;
   double alive = 0;

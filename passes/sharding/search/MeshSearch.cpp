@@ -39,14 +39,15 @@ public:
   /// After a labelling that is the best one with `shares`. False if they change no more.
   bool change(BesideShares &shares, const ShardingCosts::Times &times) {
     constexpr double leastChange = 1.0 / 32;
-    low.resize(shares.size(), 0.0), high.resize(shares.size(), 1.0);
+    constexpr double unknown = -1;
+    low.resize(shares.size(), unknown), high.resize(shares.size(), 1.0);
     bool changes = false;
     for (auto [i, repeat] : llvm::enumerate(times.repeats)) {
       double before = shares[i];
       bool waits = repeat.beside > repeat.kernels;
       (waits ? low : high)[i] = before;
       // Mostly all of these exchanges are hidden.
-      shares[i] = waits || low[i] > 0 ? (low[i] + high[i]) / 2 : 0;
+      shares[i] = low[i] == unknown ? 0 : (low[i] + high[i]) / 2;
       changes |= std::abs(shares[i] - before) > leastChange;
     }
     return changes;
@@ -200,81 +201,72 @@ double LimitedSearch::run(RecomputationWay way, unsigned peakMoment, const Besid
   return bound;
 }
 
-namespace {
-struct FastestLabels {
-  Labelling labels; ///< empty: none take fewer seconds than the limit
-  double seconds = INFINITY;
-  BesideShares shares; ///< of the best bound
-};
-} // namespace
-
-/// Whatever their bytes are. Sets the bound of the mesh and its shares.
-static FastestLabels findFastest(const ShardingGraph &graph, ShardingCosts &costs, const SearchLimits &limits,
-                                 SolverOptions options, MeshSolution &result) {
+MeshSolution tessera::solveForTime(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                                   const SearchLimits &limits) {
   constexpr int mostShares = 6;
   constexpr double leastGain = 2e-3, toleranceOfShares = 5e-3;
-  FastestLabels fastest;
+  ShardingCosts costs = costsWithin(graph, mesh, devices, limits, RecomputationWay::None);
+  MeshSolution result;
+  result.mesh = Mesh(mesh);
+  if (costs.haveBeside() && !limits.shares.empty()) costs.setShares(limits.shares);
+  SolverOptions options;
+  options.tolerance = searchTolerance;
+  if (costs.haveBeside()) options.tolerance = toleranceOfShares, options.mostNodes = 1; // more is lost by the shares
   SolverStart start;
   LabelMessages messages; // of the problem before
   ShareSearch shareSearch;
-  if (costs.haveBeside() && !limits.shares.empty()) costs.setShares(limits.shares);
-  if (costs.haveBeside()) options.tolerance = toleranceOfShares, options.mostNodes = 1; // more is lost by the shares
+  Labelling fastest;
+  double seconds = INFINITY;
   for (int tried = 1;; ++tried) {
-    double secondsBefore = fastest.seconds, boundBefore = result.bound;
+    double secondsBefore = seconds, boundBefore = result.bound;
     LabelProblem problem = problemWithin(graph, costs, limits, MomentWeights(graph.countMoments()));
-    start.most = std::min(limits.seconds, fastest.seconds);
+    start.most = std::min(limits.seconds, seconds);
     LabelSolution found = solve(problem, {1, 0}, options, start);
     messages = std::move(found.messages);
     if (!messages.empty()) start.messages = &messages;
     result.effort += found.effort;
     if (tried == 1 || found.bound > result.bound) result.bound = found.bound, result.shares = costs.getShares();
     if (!found.found) break;
-    double seconds = found.cost.seconds;
     ShardingCosts::Times times;
-    if (costs.haveBeside()) times = costs.timesOf(found.labels), seconds = times.seconds;
-    if (seconds < fastest.seconds) fastest.seconds = seconds, fastest.labels = found.labels;
+    double ofFound = found.cost.seconds;
+    if (costs.haveBeside()) times = costs.timesOf(found.labels), ofFound = times.seconds;
+    if (ofFound < seconds) seconds = ofFound, fastest = std::move(found.labels);
     BesideShares shares = costs.getShares();
-    bool isClose = fastest.seconds <= (1 + searchTolerance) * result.bound || result.bound >= limits.seconds;
-    bool gained = fastest.seconds < (1 - leastGain) * secondsBefore || result.bound > (1 + leastGain) * boundBefore;
+    bool isClose = seconds <= (1 + searchTolerance) * result.bound || result.bound >= limits.seconds;
+    bool gained = seconds < (1 - leastGain) * secondsBefore || result.bound > (1 + leastGain) * boundBefore;
     if (isClose || (tried > 2 && !gained) || tried == mostShares || !shareSearch.change(shares, times)) break;
     costs.setShares(shares);
   }
-  fastest.shares = result.shares;
-  return fastest;
+  if (fastest.empty() || result.bound >= limits.seconds) return result;
+  ShardingCosts::Peak peak = costs.peakOf(fastest);
+  double mostBytes = costs.peakOf(fastest, /*withPlacesBeside=*/true).bytes;
+  if (peak.bytes > limits.bytes)
+    result.secondsBeyond = seconds, result.peakBeyond = peak;
+  else if (seconds < limits.seconds)
+    result.forms = formsOf(costs, fastest), result.cost = {seconds, std::min(mostBytes, limits.bytes)};
+  return result;
 }
 
 /// Where bytes are to fall to less than one in so many, single values are not tried besides segments.
 static constexpr double mostSavedByValues = 3;
 
-MeshSolution tessera::solveMesh(const ShardingGraph &graph, ArrayRef<int64_t> mesh, const SearchDevices &devices,
-                                const SearchLimits &limits) {
-  ShardingCosts costs = costsWithin(graph, mesh, devices, limits, RecomputationWay::None);
-  MeshSolution result;
-  result.mesh = Mesh(mesh);
+void tessera::solveWithin(const ShardingGraph &graph, const SearchDevices &devices, const SearchLimits &limits,
+                          MeshSolution &solution) {
   SolverOptions options;
   options.tolerance = searchTolerance;
-  FastestLabels fastest = findFastest(graph, costs, limits, options, result);
-  if (fastest.labels.empty() || result.bound >= limits.seconds) return result;
-  ShardingCosts::Peak peak = costs.peakOf(fastest.labels);
-  if (peak.bytes <= limits.bytes) {
-    if (fastest.seconds < limits.seconds)
-      result.forms = formsOf(costs, fastest.labels), result.cost = {fastest.seconds, peak.bytes};
-    return result;
-  }
-  result.secondsBeyond = fastest.seconds;
   SmallVector<RecomputationWay, 3> ways{RecomputationWay::None};
   if (limits.recomputes) ways = {RecomputationWay::Segments, RecomputationWay::Both, RecomputationWay::Values};
-  LimitedSearch search(graph, mesh, devices, limits, options);
+  LimitedSearch search(graph, solution.mesh, devices, limits, options);
+  BesideShares shares = solution.shares;
   double bound = INFINITY;
   for (RecomputationWay way : ways) {
     // These have many labels, and would have to run nearly everything again, as segments do.
-    bool savesMuch = peak.bytes > mostSavedByValues * limits.bytes;
+    bool savesMuch = solution.peakBeyond.bytes > mostSavedByValues * limits.bytes;
     if (way == RecomputationWay::Values && savesMuch) {
       bound = 0;
       break;
     }
-    bound = std::min(bound, search.run(way, peak.moment, fastest.shares, result));
+    bound = std::min(bound, search.run(way, solution.peakBeyond.moment, shares, solution));
   }
-  result.bound = std::max(result.bound, bound);
-  return result;
+  solution.bound = std::max(solution.bound, bound);
 }

@@ -26,6 +26,7 @@ struct MeshSolution {
   LabelCost leastCost;
   /// Of forms that are not within the limit of bytes; infinite if those of least time are.
   double secondsBeyond = std::numeric_limits<double>::infinity();
+  ShardingCosts::Peak peakBeyond; ///< likewise
   /// What a byte less takes within the limit of bytes (LabelFrontier.h); 0: those of least time are within it.
   double secondsPerByte = 0;
   std::optional<MomentWeights> weights;                    ///< of the bytes with that price
@@ -34,6 +35,7 @@ struct MeshSolution {
   SolverEffort effort = {};
 
   bool isFound() const { return !forms.empty(); }
+  bool isBeyond() const { return secondsBeyond < std::numeric_limits<double>::infinity(); }
 };
 
 /// What a solution must keep.
@@ -46,9 +48,12 @@ struct SearchLimits {
   BesideShares shares;                  ///< that are tried first, such as those of another mesh; empty: all are 0
 };
 
-/// The forms of least time on a mesh.
-MeshSolution solveMesh(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
-                       const SearchLimits &limits);
+/// The forms of least time on a mesh. If they are not within the limit of bytes (`isBeyond`), others may be.
+MeshSolution solveForTime(const ShardingGraph &graph, llvm::ArrayRef<int64_t> mesh, const SearchDevices &devices,
+                          const SearchLimits &limits);
+/// Improves such a solution: the forms of least time that are within the limit of bytes.
+void solveWithin(const ShardingGraph &graph, const SearchDevices &devices, const SearchLimits &limits,
+                 MeshSolution &solution);
 
 } // namespace tessera
 

@@ -368,9 +368,9 @@ void ShardingCosts::forEachAlive(const ShardingEdge &edge, const EdgeEnds &ends,
   using Copy = ShardingEdge::Copy;
   bool isExchanged = exchangeSeconds > 0;
   if (isExchanged && edge.copy == Copy::Sent)
-    visit(edge.shape.termBytes * elementsOf(edge.shape, ends.produced), edge.copied);
+    visit(edge.shape.termBytes * elementsOf(edge.shape, ends.produced), ends.copied);
   if (isExchanged && edge.copy == Copy::Received)
-    visit(edge.shape.elementBytes * elementsOf(edge.shape, ends.wanted), edge.copied);
+    visit(edge.shape.elementBytes * elementsOf(edge.shape, ends.wanted), ends.copied);
   const ShardingNode &reader = graph.getNodes()[edge.to];
   if (!ends.toAgain || reader.isStack) return;
   bool isStored = edge.again == ShardingEdge::Again::Kept ||
@@ -399,7 +399,7 @@ void ShardingCosts::addEdge(LabelProblem &problem, unsigned number, const Moment
     double seconds = (*exchanges)[from.formOf(made) * to.forms.size() + to.formOf(read)];
     LabelCost cost{secondsOfEdge(edge, seconds), 0};
     if (edge.together != wholeForm && !areTogether(produced, wanted, edge.together)) cost.seconds = INFINITY;
-    EdgeEnds ends{produced, wanted, from.saysAgain(made), to.saysAgain(read)};
+    EdgeEnds ends{produced, wanted, from.saysAgain(made), to.saysAgain(read), edge.copied};
     if (ends.toAgain && isStack && !ends.fromAgain) cost.seconds = INFINITY;
     if (!countsBytes || !cost.isAllowed()) return cost;
     forEachAlive(edge, ends, seconds, [&](double bytes, Life life) { cost.bytes += weights.of(life) * bytes; });

@@ -81,8 +81,9 @@ public:
   /// A variable for each node, with these labels. A lower bound of `timesOf` if exchanges run beside kernels: that of
   /// the shares.
   LabelProblem problem(const MomentWeights &weights);
-  /// The moment at which the most bytes are alive on a rank.
-  Peak peakOf(const Labelling &labels) const;
+  /// The moment at which the most bytes are alive on a rank. Exchanges beside kernels have places for longer, which
+  /// `schedule` gives them as far as there is memory.
+  Peak peakOf(const Labelling &labels, bool withPlacesBeside = false) const;
   /// Whether exchanges can run beside kernels.
   bool haveBeside() const { return !shares.empty(); }
   /// For `problem`, one for each repeat; at first all are 0. Only if exchanges can run beside kernels.
@@ -103,10 +104,12 @@ private:
   void addEdge(LabelProblem &problem, unsigned edge, const MomentWeights &weights);
   using VisitAlive = llvm::function_ref<void(double bytes, Life life)>;
   void forEachAlive(unsigned node, unsigned label, VisitAlive visit) const;
-  /// What is on both sides of an edge: its form, and whether the node runs again, or need not be stored.
+  /// What is on both sides of an edge: its form, and whether the node runs again, or need not be stored. And when an
+  /// exchange between them takes memory.
   struct EdgeEnds {
     const Form &produced, &wanted;
     bool fromAgain, toAgain;
+    Life copied;
   };
   void forEachAlive(const ShardingEdge &edge, const EdgeEnds &ends, double exchangeSeconds, VisitAlive visit) const;
   double elementsOf(const TensorShape &shape, const Form &form) const;

@@ -127,7 +127,14 @@ struct ShardingEdge {
   /// If there is an exchange, what it sends or receives takes memory of its own.
   enum class Copy { None, Sent, Received };
   Copy copy = Copy::None;
-  Life copied; ///< when it does
+  Life copied;       ///< when it does
+  Life copiedBeside; ///< the same where exchanges run beside kernels
+};
+
+/// A repeat of the function.
+struct GraphRepeat {
+  unsigned around = 0; ///< the number of the repeat around it
+  RepeatOp op;
 };
 
 /// A value by the node that computes it.
@@ -158,8 +165,8 @@ public:
   llvm::ArrayRef<ShardingNode> getNodes() const { return nodes; }
   llvm::ArrayRef<ShardingEdge> getEdges() const { return edges; }
   unsigned countMoments() const { return moments; }
-  /// For each repeat, by number, the one around it. The first stands for the function, which is around itself.
-  llvm::ArrayRef<unsigned> getRepeats() const { return repeats; }
+  /// By number. The first stands for the function, which is around itself.
+  llvm::ArrayRef<GraphRepeat> getRepeats() const { return repeats; }
   llvm::StringRef axisName(AxisId id) const { return axisNames[id]; }
   /// 0 if the function has no such axis.
   AxisId axisNumber(llvm::StringRef name) const { return axisIds.lookup(name); }
@@ -181,7 +188,7 @@ private:
   std::vector<ShardingNode> nodes;
   std::vector<ShardingEdge> edges;
   unsigned moments = 0;
-  std::vector<unsigned> repeats{0};
+  std::vector<GraphRepeat> repeats{{}};
   llvm::DenseMap<mlir::Value, ValueSource> sources;
   llvm::DenseMap<mlir::Value, ValueSource> origins; ///< where they are others than the sources
   llvm::SmallVector<llvm::StringRef> axisNames;     ///< by number

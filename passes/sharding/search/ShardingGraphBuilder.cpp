@@ -327,7 +327,7 @@ void ShardingGraphBuilder::setSource(Value value, const ValueSource &source, dou
 void ShardingGraphBuilder::addRepeat(RepeatOp repeat, double runs) {
   double inner = runs * static_cast<double>(repeat.getAxis().getSize());
   unsigned around = this->repeat, number = numbers[repeat] = graph.repeats.size();
-  graph.repeats.push_back(around);
+  graph.repeats.push_back({around, repeat});
   size_t carried = repeat.getCarried().size();
   SmallVector<std::optional<unsigned>> nodeOfResult(repeat.getNumResults());
   auto addResultNode = [&](unsigned i) {

@@ -101,43 +101,85 @@ static SmallVector<StringRef> nameMesh(const ShardingGraph &graph, const MeshSol
   return names;
 }
 
-/// Of two namings the one with fewer seconds counts.
-static void note(SearchedMesh &mesh, const MeshSolution &found) {
-  constexpr double sameSeconds = 2 * searchTolerance;
-  if (found.bound >= mesh.seconds) return;
-  mesh.seconds = found.bound;
-  mesh.isExact = found.isFound() && found.cost.seconds <= (1 + sameSeconds) * found.bound;
+namespace {
+/// The search on all meshes. First the forms of least time; where these have too many bytes, then others, in the order
+/// of the meshes' bounds.
+class AllMeshes {
+public:
+  AllMeshes(const ShardingGraph &graph, const SearchDevices &devices, const SearchLimits &limits,
+            const ShardingPins &pins, StepSearch &least)
+      : graph(graph), devices(devices), limits(limits), pins(pins), least(least) {}
+
+  StepSearch run(ArrayRef<Mesh> meshes);
+
+private:
+  struct Open {
+    MeshSolution solution;
+    PinnedMesh naming;
+    size_t searched; ///< the number of the mesh
+  };
+  void setLimits(const PinnedMesh &naming);
+  void take(Open &&found);
+
+  const ShardingGraph &graph;
+  const SearchDevices &devices;
+  SearchLimits limits;
+  const ShardingPins &pins;
+  StepSearch best;
+  StepSearch &least; ///< what is known to take the fewest bytes, if nothing is within the limits
+};
+} // namespace
+
+void AllMeshes::setLimits(const PinnedMesh &naming) {
+  limits.seconds = best.solution ? (1 - searchTolerance) * best.solution->cost.seconds : INFINITY;
+  if (best.solution) limits.shares = best.solution->shares;
+  limits.pins = pins.areGiven() ? &naming : nullptr;
 }
 
-/// `least`: what is known to take the fewest bytes, if nothing is within the limits; then with its naming.
-static StepSearch searchMeshes(const ShardingGraph &graph, ArrayRef<Mesh> meshes, const SearchDevices &devices,
-                               SearchLimits limits, const ShardingPins &pins, StepSearch &least) {
-  StepSearch best;
+void AllMeshes::take(Open &&open) {
+  MeshSolution &found = open.solution;
+  LLVM_DEBUG({
+    llvm::dbgs() << "mesh";
+    for (auto [ranks, name] : llvm::zip(found.mesh, open.naming.names)) llvm::dbgs() << ' ' << name << ' ' << ranks;
+    llvm::dbgs() << ": " << found.cost.seconds << " s, bound " << found.bound << ", " << found.cost.bytes
+                 << " bytes, least " << found.leastCost.bytes << ", nodes " << found.effort.nodes << ", passes "
+                 << found.effort.passes << '\n';
+  });
+  // Of two namings the one with fewer seconds counts.
+  constexpr double sameSeconds = 2 * searchTolerance;
+  SearchedMesh &mesh = best.searched[open.searched];
+  if (found.bound < mesh.seconds) {
+    mesh.seconds = found.bound;
+    mesh.isExact = found.isFound() && found.cost.seconds <= (1 + sameSeconds) * found.bound;
+  }
+  best.bound = std::min(best.bound, found.bound);
+  best.secondsBeyond = std::min(best.secondsBeyond, found.secondsBeyond);
+  bool isLeast =
+      !found.leastForms.empty() && (!least.solution || found.leastCost.bytes < least.solution->leastCost.bytes);
+  if (isLeast && !found.isFound()) least.solution = found, least.pins = open.naming;
+  if (found.isFound()) best.solution = std::move(found), best.pins = std::move(open.naming);
+}
+
+StepSearch AllMeshes::run(ArrayRef<Mesh> meshes) {
+  std::vector<Open> open;
   std::string problem; // of namings that do not suit
-  for (ArrayRef<int64_t> mesh : meshes) {
-    SearchedMesh &searched = best.searched.emplace_back(SearchedMesh{Mesh(mesh), INFINITY});
+  for (const Mesh &mesh : meshes) {
+    best.searched.push_back({mesh, INFINITY});
     for (PinnedMesh &naming : pins.namingsOf(mesh, problem)) {
-      limits.seconds = best.solution ? (1 - searchTolerance) * best.solution->cost.seconds : INFINITY;
-      if (best.solution) limits.shares = best.solution->shares;
-      limits.pins = pins.areGiven() ? &naming : nullptr;
-      MeshSolution found = solveMesh(graph, mesh, devices, limits);
-      LLVM_DEBUG({
-        llvm::dbgs() << "mesh";
-        for (auto [ranks, name] : llvm::zip(mesh, naming.names)) llvm::dbgs() << ' ' << name << ' ' << ranks;
-        llvm::dbgs() << ": " << found.cost.seconds << " s, bound " << found.bound << ", " << found.cost.bytes
-                     << " bytes, least " << found.leastCost.bytes << ", nodes " << found.effort.nodes << ", passes "
-                     << found.effort.passes << '\n';
-      });
-      note(searched, found);
-      best.bound = std::min(best.bound, found.bound);
-      best.secondsBeyond = std::min(best.secondsBeyond, found.secondsBeyond);
-      bool isLeast =
-          !found.leastForms.empty() && (!least.solution || found.leastCost.bytes < least.solution->leastCost.bytes);
-      if (isLeast && !found.isFound()) least.solution = found, least.pins = naming;
-      if (found.isFound()) best.solution = std::move(found), best.pins = std::move(naming);
+      setLimits(naming);
+      MeshSolution found = solveForTime(graph, mesh, devices, limits);
+      bool isOpen = found.isBeyond();
+      Open result{std::move(found), std::move(naming), best.searched.size() - 1};
+      isOpen ? open.push_back(std::move(result)) : take(std::move(result));
     }
   }
-  return best;
+  llvm::stable_sort(open, [](const Open &a, const Open &b) { return a.solution.bound < b.solution.bound; });
+  for (Open &each : open) {
+    setLimits(each.naming);
+    if (each.solution.bound < limits.seconds) solveWithin(graph, devices, limits, each.solution);
+    take(std::move(each));
+  }
+  return std::move(best);
 }
 
 /// The forms of the states of a function that are divided as in others.
@@ -163,11 +205,11 @@ static StepSearch searchStep(const ShardingGraph &graph, int64_t count, const Se
   std::vector<Mesh> meshes = distinctMeshes(count, devices, pins);
   SearchLimits limits;
   limits.bytes = options.bytes, limits.recomputes = options.recomputes;
-  StepSearch least, best = searchMeshes(graph, meshes, devices, limits, pins, least);
+  StepSearch least, best = AllMeshes(graph, devices, limits, pins, least).run(meshes);
   best.bytes = limits.bytes;
   if (best.solution || !least.solution) return best;
   limits.bytes = moreThanLeastBytes * least.solution->leastCost.bytes;
-  best = searchMeshes(graph, meshes, devices, limits, pins, least);
+  best = AllMeshes(graph, devices, limits, pins, least).run(meshes);
   best.bytes = limits.bytes, best.isWithin = false;
   if (best.solution) return best;
   best.solution = least.solution, best.pins = least.pins;
@@ -215,7 +257,7 @@ bool tessera::divideOtherFunctions(ModuleOp module, ModuleSharding &sharding, co
     SearchLimits limits;
     limits.fixed = formsOfStates(graph, sharding.ofStates, meshNames);
     limits.pins = sharding.isPinned ? &sharding.pins : nullptr;
-    MeshSolution found = solveMesh(graph, mesh, devices, limits);
+    MeshSolution found = solveForTime(graph, mesh, devices, limits);
     if (!found.isFound() && sharding.isPinned) return false;
     // All of it may be whole, and its states are divided as they may be everywhere.
     if (!found.isFound()) llvm::reportFatalInternalError("no sharding of `" + function.getName() + "` was found");
