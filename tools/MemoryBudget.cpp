@@ -1,5 +1,6 @@
 //===- MemoryBudget.cpp - a program within a given memory -----------------===//
 
+#include "tools/MemoryBudget.h"
 #include "ir/dialect/Attributes.h"
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
@@ -7,7 +8,6 @@
 #include "passes/sharding/search/ShardingPlan.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/train/MemoryNeeds.h"
-#include "tools/MemoryBudget.h"
 #include "tools/Messages.h"
 #include "tools/PeakMemory.h"
 #include "tools/PhaseWarnings.h"
@@ -19,22 +19,19 @@ using namespace tessera;
 /// Whether a sharding is to be searched for.
 static bool searches(ModuleOp module) {
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
-  return ShardSettings::of(module).devices > 1 && !module->hasAttr(planAttr) &&
-         reached && phaseIndex(reached.getValue()) < phaseIndex("shard");
+  return ShardSettings::of(module).devices > 1 && !module->hasAttr(planAttr) && reached &&
+         phaseIndex(reached.getValue()) < phaseIndex("shard");
 }
 
-std::optional<int64_t> tessera::budgetToFind(ModuleOp module,
-                                             const CommandOptions &options) {
+std::optional<int64_t> tessera::budgetToFind(ModuleOp module, const CommandOptions &options) {
   MemorySettings settings = MemorySettings::of(module);
   auto reached = module->getAttrOfType<StringAttr>(attrs::phase);
-  int last =
-      phaseIndex(options.compileTo.empty() ? "schedule" : options.compileTo);
+  int last = phaseIndex(options.compileTo.empty() ? "schedule" : options.compileTo);
   int phase = phaseIndex("rematerialize");
   bool isOpen = reached && phaseIndex(reached.getValue()) < phase;
   // What is found depends on what all phases make of it.
   bool isReached = last >= (searches(module) ? phaseIndex("shard") : phase);
-  return isOpen && isReached && !settings.arena ? settings.budget
-                                                : std::nullopt;
+  return isOpen && isReached && !settings.arena ? settings.budget : std::nullopt;
 }
 
 /// As the limit of a search: none.
@@ -43,9 +40,7 @@ static constexpr int64_t unlimited = -1;
 /// Tells a module what a search for its sharding may count; without a limit
 /// here, that follows from the options.
 static void limitSearch(ModuleOp module, std::optional<int64_t> bytes) {
-  auto attribute = bytes
-                       ? Builder(module.getContext()).getI64IntegerAttr(*bytes)
-                       : IntegerAttr();
+  auto attribute = bytes ? Builder(module.getContext()).getI64IntegerAttr(*bytes) : IntegerAttr();
   setOrRemoveAttr(module, attrs::searchMemory, attribute);
 }
 
@@ -65,14 +60,11 @@ struct PlannedProgram {
   int64_t bytes = std::numeric_limits<int64_t>::max();
   int64_t ofArena = 0;       ///< of these bytes
   double seconds = INFINITY; ///< of a step; infinite: not known
-  double recomputation =
-      0; ///< of these seconds, by the estimate of `rematerialize`
+  double recomputation = 0;  ///< of these seconds, by the estimate of `rematerialize`
   std::vector<mlir::Diagnostic> warnings = {};
   std::optional<ShardingPlan> sharding = {}; ///< to be written
 
-  bool isBelow(const PlannedProgram &other) const {
-    return bytes < other.bytes;
-  }
+  bool isBelow(const PlannedProgram &other) const { return bytes < other.bytes; }
 };
 
 /// The sharding that a search found: the phase `shard` notes it.
@@ -84,13 +76,9 @@ struct SearchResult {
   /// None if nothing was searched for.
   static std::optional<SearchResult> of(ModuleOp module) {
     auto found = module->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
-    if (!found)
-      return std::nullopt;
-    auto number = [&](StringRef key) {
-      return found.getAs<FloatAttr>(key).getValueAsDouble();
-    };
-    return SearchResult{number("bytes"), number("seconds"),
-                        found.contains("memory")};
+    if (!found) return std::nullopt;
+    auto number = [&](StringRef key) { return found.getAs<FloatAttr>(key).getValueAsDouble(); };
+    return SearchResult{number("bytes"), number("seconds"), found.contains("memory")};
   }
 };
 } // namespace
@@ -98,10 +86,8 @@ struct SearchResult {
 /// Why no more of a program is recomputed, as a note; empty if all is that
 /// helps.
 static std::string whyNoMore(ModuleOp module) {
-  if (hasShadow(module))
-    return "note: a program for audits of its precision recomputes nothing\n";
-  if (MemorySettings::of(module).getMode() != RematMode::Auto)
-    return "";
+  if (hasShadow(module)) return "note: a program for audits of its precision recomputes nothing\n";
+  if (MemorySettings::of(module).getMode() != RematMode::Auto) return "";
   auto frontier = module->getAttrOfType<ArrayAttr>(attrs::frontier);
   bool hasChoice = frontier && frontier.size() > 1;
   return hasChoice ? ""
@@ -110,24 +96,17 @@ static std::string whyNoMore(ModuleOp module) {
 }
 
 /// The program does not fit into the budget however much is recomputed.
-static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes,
-                        const CommandOptions &options) {
+static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const CommandOptions &options) {
   const std::string &given = options.memory.memory;
-  bool isLeast = MemorySettings::of(module).getMode() == RematMode::Auto &&
-                 !hasShadow(module);
-  std::string text =
-      options.input.path + ": " +
-      (given.empty() ? "its budget of memory" : "--memory=" + given) + " is " +
-      runtime::formatBytes(budget) + ", and " +
-      (isLeast ? "the least that the program takes is "
-               : "with these options the program takes ") +
-      runtime::formatBytes(bytes) + ", " + std::to_string(bytes) + " bytes\n" +
-      whyNoMore(module);
+  bool isLeast = MemorySettings::of(module).getMode() == RematMode::Auto && !hasShadow(module);
+  std::string text = options.input.path + ": " + (given.empty() ? "its budget of memory" : "--memory=" + given) +
+                     " is " + runtime::formatBytes(budget) + ", and " +
+                     (isLeast ? "the least that the program takes is " : "with these options the program takes ") +
+                     runtime::formatBytes(bytes) + ", " + std::to_string(bytes) + " bytes\n" + whyNoMore(module);
   PeakMemory peak = peakMemory(module);
-  text += "note: where a step holds most, " + peak.pass +
-          (peak.running.empty() ? "" : ", " + peak.running) + ", it holds";
-  for (const auto &[kind, held] : peak.kinds)
-    text += "\n  " + runtime::formatBytes(held) + " of " + kind;
+  text +=
+      "note: where a step holds most, " + peak.pass + (peak.running.empty() ? "" : ", " + peak.running) + ", it holds";
+  for (const auto &[kind, held] : peak.kinds) text += "\n  " + runtime::formatBytes(held) + " of " + kind;
   printError(text + "\nnote: `tessera plan --suggest` looks for a batch, a "
                     "precision or a length that fits");
   return ExitInput;
@@ -137,14 +116,10 @@ namespace {
 /// The runs of the phases that find a program within a budget.
 class BudgetRuns {
 public:
-  BudgetRuns(int64_t budget, Input &input, const CommandOptions &options,
-             PhaseRun &run)
-      : budget(budget), input(input), options(options), quiet(options),
-        run(run) {
+  BudgetRuns(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run)
+      : budget(budget), input(input), options(options), quiet(options), run(run) {
     quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
-    if (searches(*input.module))
-      quiet.plansDevices =
-          false; // prices take as long as a search, and are of the last one
+    if (searches(*input.module)) quiet.plansDevices = false; // prices take as long as a search, and are of the last one
     run.common->keepsTiled = true;
   }
 
@@ -162,33 +137,25 @@ private:
   const CommandOptions &options;
   CommandOptions quiet; ///< whose runs leave nothing but a module
   PhaseRun &run;
-  PlannedProgram
-      best; ///< the fastest one within the budget, or the smallest one
+  PlannedProgram best;               ///< the fastest one within the budget, or the smallest one
   std::optional<SearchResult> found; ///< by the last search
 };
 } // namespace
 
 /// Plans a program within its limits; prints errors.
 int BudgetRuns::planOnce(PlannedProgram &program) {
-  Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone,
-              input.files, input.diagnostics};
+  Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
   limitSearch(*trial.module, program.searched);
-  if (program.arena)
-    limitArena(*trial.module, *program.arena);
+  if (program.arena) limitArena(*trial.module, *program.arena);
   PhaseRun unseen(quiet, run.common);
   unseen.heldWarnings = &program.warnings;
-  if (int status = runPhasesAndPredict(trial, quiet, unseen))
-    return status;
-  FailureOr<std::string> text =
-      describeProgram(*trial.module, codegenOptions(*trial.module, quiet));
-  if (failed(text))
-    return ExitInternal;
+  if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
+  FailureOr<std::string> text = describeProgram(*trial.module, codegenOptions(*trial.module, quiet));
+  if (failed(text)) return ExitInternal;
   runtime::Manifest manifest = runtime::parseManifest(*text);
   const runtime::PredictedEntry *step = manifest.predicted.entry("step");
-  program.ofArena =
-      (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt();
-  program.input = std::move(trial),
-  program.bytes = runtime::programBytes(manifest);
+  program.ofArena = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt();
+  program.input = std::move(trial), program.bytes = runtime::programBytes(manifest);
   program.seconds = step && step->seconds > 0 ? step->seconds : INFINITY;
   const runtime::MemoryPlan *chosen = manifest.memory.chosen();
   program.recomputation = chosen ? chosen->seconds : 0;
@@ -201,34 +168,25 @@ int BudgetRuns::planWithin(PlannedProgram &program) {
   constexpr int mostRounds = 4;
   run.common->tiled.clear(),
       run.common->predict.clear(); // they are those of a sharding
-  PlannedProgram
-      smallest; // less in the arena may be more in tables of the process
+  PlannedProgram smallest;         // less in the arena may be more in tables of the process
   std::vector<mlir::Diagnostic> warnings;
   bool triesLeast = false;
   for (int round = 0;; ++round) {
-    if (int status = planOnce(program))
-      return status;
-    if (round == 0)
-      warnings = std::move(program.warnings); // later rounds have the same
-    if (program.bytes <= budget)
-      break;
-    bool canRecompute =
-        MemorySettings::of(*program.input.module).getMode() == RematMode::Auto;
+    if (int status = planOnce(program)) return status;
+    if (round == 0) warnings = std::move(program.warnings); // later rounds have the same
+    if (program.bytes <= budget) break;
+    bool canRecompute = MemorySettings::of(*program.input.module).getMode() == RematMode::Auto;
     int64_t within = program.ofArena + budget - program.bytes;
     std::optional<int64_t> arena = program.arena, searched = program.searched;
-    if (program.isBelow(smallest))
-      smallest = std::move(program);
+    if (program.isBelow(smallest)) smallest = std::move(program);
     program = {}, program.searched = searched;
-    if (!canRecompute || triesLeast)
-      break;
+    if (!canRecompute || triesLeast) break;
     // A plan that was chosen because it nearly fits is not the last word: that
     // has the one with the least memory.
-    triesLeast =
-        round >= mostRounds || within <= 0 || (arena && within >= *arena);
+    triesLeast = round >= mostRounds || within <= 0 || (arena && within >= *arena);
     program.arena = triesLeast ? 0 : within;
   }
-  if (program.bytes > budget)
-    program = std::move(smallest);
+  if (program.bytes > budget) program = std::move(smallest);
   program.warnings = std::move(warnings);
   return ExitDone;
 }
@@ -237,14 +195,10 @@ int BudgetRuns::planWithin(PlannedProgram &program) {
 int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
   PlannedProgram program;
   program.searched = searched;
-  if (int status = planWithin(program))
-    return status;
-  found = SearchResult::of(*program.input.module),
-  program.sharding = run.common->found;
+  if (int status = planWithin(program)) return status;
+  found = SearchResult::of(*program.input.module), program.sharding = run.common->found;
   bool fits = program.bytes <= budget, doesBest = best.bytes <= budget;
-  if (fits != doesBest ? fits
-      : fits           ? program.seconds < best.seconds
-                       : program.isBelow(best))
+  if (fits != doesBest ? fits : fits ? program.seconds < best.seconds : program.isBelow(best))
     best = std::move(program);
   return ExitDone;
 }
@@ -252,8 +206,7 @@ int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
 /// Of the state that a rank has at least.
 static int64_t leastStateBytes(ModuleOp module) {
   int64_t bytes = 0;
-  for (StateOp state : stateTable(module))
-    bytes += state.getTensorType().getNumBytes();
+  for (StateOp state : stateTable(module)) bytes += state.getTensorType().getNumBytes();
   return bytes / ShardSettings::of(module).devices;
 }
 
@@ -264,9 +217,8 @@ static int64_t leastStateBytes(ModuleOp module) {
 /// them. Where none fits, down to the fewest bytes.
 int BudgetRuns::planOtherShardings() {
   constexpr double first = 1.4, last = 0.7, ratio = 0.84,
-                   margin = 1.2; // about half as much after four steps
-  constexpr double hopeless =
-      1.1; // estimates are mostly lower than what is predicted later
+                   margin = 1.2;   // about half as much after four steps
+  constexpr double hopeless = 1.1; // estimates are mostly lower than what is predicted later
   constexpr int mostSearches = 8, mostSlower = 3;
   int64_t besideArena = best.bytes - best.ofArena;
   auto within = static_cast<double>(std::max<int64_t>(budget - besideArena, 0));
@@ -275,41 +227,28 @@ int BudgetRuns::planOtherShardings() {
   bool isHopeless = leastStateBytes(*input.module) > budget;
   for (int searches = 0; searches < mostSearches; ++searches, limit *= ratio) {
     bool fits = best.bytes <= budget;
-    if (!fits)
-      limit = std::min(limit, margin * found->bytes * within /
-                                  static_cast<double>(best.ofArena));
-    while (limit >= found->bytes)
-      limit *= ratio; // until then nothing else is found
-    if (fits && (slower == mostSlower || limit < last * within))
-      break;
-    if (!fits && (isHopeless || searches + 1 == mostSearches))
-      limit = 0;
+    if (!fits) limit = std::min(limit, margin * found->bytes * within / static_cast<double>(best.ofArena));
+    while (limit >= found->bytes) limit *= ratio; // until then nothing else is found
+    if (fits && (slower == mostSlower || limit < last * within)) break;
+    if (!fits && (isHopeless || searches + 1 == mostSearches)) limit = 0;
     double before = best.seconds;
-    if (int status = keepIfBetter(static_cast<int64_t>(limit)))
-      return status;
-    if (best.seconds >= before)
-      ++slower;
-    if (!found->isWithin)
-      break; // that was the least
-    if (best.bytes <= budget && found->seconds > hopeless * best.seconds)
-      break;
+    if (int status = keepIfBetter(static_cast<int64_t>(limit))) return status;
+    if (best.seconds >= before) ++slower;
+    if (!found->isWithin) break; // that was the least
+    if (best.bytes <= budget && found->seconds > hopeless * best.seconds) break;
   }
   return ExitDone;
 }
 
 int BudgetRuns::find() {
   bool mayChoose = searches(*input.module);
-  if (int status =
-          keepIfBetter(mayChoose ? std::optional(unlimited) : std::nullopt))
-    return status;
+  if (int status = keepIfBetter(mayChoose ? std::optional(unlimited) : std::nullopt)) return status;
   // One that recomputes nothing is the fastest one, and one that recomputes
   // little nearly.
   constexpr double little = 0.01;
-  bool isFastest =
-      best.bytes <= budget && best.recomputation <= little * best.seconds;
+  bool isFastest = best.bytes <= budget && best.recomputation <= little * best.seconds;
   if (mayChoose && !isFastest)
-    if (int status = planOtherShardings())
-      return status;
+    if (int status = planOtherShardings()) return status;
   return finish();
 }
 
@@ -317,32 +256,25 @@ int BudgetRuns::find() {
 /// run again.
 int BudgetRuns::finish() {
   for (mlir::Diagnostic &warning : best.warnings)
-    printPhaseWarning(warning, input.diagnostics.get(),
-                      options.input.jsonDiagnostics);
+    printPhaseWarning(warning, input.diagnostics.get(), options.input.jsonDiagnostics);
   run.hasWarned = !best.warnings.empty(), run.common->found = best.sharding;
   bool fits = best.bytes <= budget;
-  bool takesLeast =
-      options.takesLeast || MemorySettings::of(*input.module).isWish;
-  if (!fits && !takesLeast)
-    return refuseBudget(*best.input.module, budget, best.bytes, options);
-  bool stopsEarly =
-      !options.compileTo.empty() && options.compileTo != "schedule";
-  bool isComplete = !stopsEarly && options.dumpDir.empty() &&
-                    options.report.empty() && !options.timing &&
+  bool takesLeast = options.takesLeast || MemorySettings::of(*input.module).isWish;
+  if (!fits && !takesLeast) return refuseBudget(*best.input.module, budget, best.bytes, options);
+  bool stopsEarly = !options.compileTo.empty() && options.compileTo != "schedule";
+  bool isComplete = !stopsEarly && options.dumpDir.empty() && options.report.empty() && !options.timing &&
                     options.plansDevices == quiet.plansDevices;
   if (isComplete) {
     input = std::move(best.input);
     return ExitDone;
   }
   limitSearch(*input.module, best.searched);
-  if (best.arena)
-    limitArena(*input.module, *best.arena);
+  if (best.arena) limitArena(*input.module, *best.arena);
   run.printsWarnings = false; // again
   run.common->tiled.clear();  // it is not explained
   return runPhasesAndPredict(input, options, run);
 }
 
-int tessera::runPhasesWithin(int64_t budget, Input &input,
-                             const CommandOptions &options, PhaseRun &run) {
+int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run) {
   return BudgetRuns(budget, input, options, run).find();
 }
