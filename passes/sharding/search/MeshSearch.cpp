@@ -1,7 +1,7 @@
 //===- MeshSearch.cpp - which sharding takes the least time on a mesh -----===//
 
 #include "passes/sharding/search/MeshSearch.h"
-#include "passes/sharding/search/LabelFrontier.h"
+#include "passes/sharding/search/LabelBudget.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -106,20 +106,15 @@ static double shareOfPeak(int weighting) { return 1.0 / (weighting + 2); }
 /// With at most so many weighted bytes.
 BudgetAnswer LimitedSearch::solveWeighted(double bytes) {
   LabelProblem problem = problemWithin(graph, *costs, limits, *weights);
-  FrontierOptions frontierOptions;
-  frontierOptions.solver = options;
-  frontierOptions.budgetNodes = 0; // there is one budget
-  frontierOptions.most = mostSeconds(), frontierOptions.mostBytes = bytes;
-  frontierOptions.ownNodes = 1 + mostBudgetVariables / problem.size();
-  LabelFrontier frontier(problem, frontierOptions);
-  BudgetAnswer answer = frontier.findWithin(bytes);
-  solution->effort += frontier.getEffort();
+  BudgetAnswer answer =
+      solveWithBudget(problem, bytes, {options, 1 + mostBudgetVariables / problem.size(), mostSeconds()});
+  solution->effort += answer.effort;
   bool isBound = bytes >= limits.bytes;
   if (isBound && (answer.bound > bound || !priced)) {
     bound = answer.bound, secondsPerByte = answer.secondsPerByte, priced = weights;
     pricedShares = costs->getShares();
   }
-  if (frontier.getSmallest().found) smallest = frontier.getSmallest().labels;
+  if (answer.smallest.found) smallest = answer.smallest.labels;
   return answer;
 }
 

@@ -27,7 +27,7 @@ struct MeshSolution {
   /// Of forms that are not within the limit of bytes; infinite if those of least time are.
   double secondsBeyond = std::numeric_limits<double>::infinity();
   ShardingCosts::Peak peakBeyond; ///< likewise
-  /// What a byte less takes within the limit of bytes (LabelFrontier.h); 0: those of least time are within it.
+  /// What a byte less takes within the limit of bytes (LabelBudget.h); 0: those of least time are within it.
   double secondsPerByte = 0;
   std::optional<MomentWeights> weights;                    ///< of the bytes with that price
   BesideShares shares;                                     ///< of the problem of the bound, and of that price

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/sharding/search/LabelFrontier.h"
+#include "passes/sharding/search/LabelBudget.h"
 #include "tests/passes/sharding/LabelProblems.h"
 #include "tests/passes/sharding/SmallPrograms.h"
 #include "gtest/gtest.h"
@@ -110,12 +110,12 @@ TEST(Cbc, AgreesWithBoundsWithinBudgets) {
   int answers = 0, best = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
     LabelProblem problem = largerProblem(seed);
-    LabelFrontier frontier(problem, {.budgetNodes = 16});
-    if (!frontier.getFastest().found) continue;
-    double least = frontier.getSmallest().cost.bytes, most = frontier.getFastest().cost.bytes;
+    LabelSolution smallest = solve(problem, {0, 1}), fastest = solve(problem, {1, 0});
+    if (!fastest.found) continue;
+    double least = smallest.cost.bytes, most = fastest.cost.bytes;
     for (int i = 0; i < 3; ++i) {
       double budget = least + (most - least) * i / 3;
-      BudgetAnswer answer = frontier.findWithin(budget);
+      BudgetAnswer answer = solveWithBudget(problem, budget, {.solver = {.tolerance = 0}, .nodes = 16});
       double expected = solveWithCbc(problem, {1, 0}, budget), room = 1e-6 * (1 + expected);
       ASSERT_TRUE(answer.found) << "seed " << seed;
       EXPECT_LE(answer.bound, expected + room) << "seed " << seed;

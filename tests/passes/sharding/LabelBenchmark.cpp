@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/sharding/search/LabelFrontier.h"
+#include "passes/sharding/search/LabelBudget.h"
 #include "tests/passes/sharding/LabelProblems.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -38,36 +38,19 @@ static void measureSolve(llvm::StringRef what, const LabelProblem &problem, Labe
                                 solution.cost.seconds, solution.cost.bytes);
 }
 
-static void measureFrontier(const LabelProblem &problem) {
-  FrontierOptions options;
+static void measureBudgets(const LabelProblem &problem) {
+  BudgetOptions options;
   options.solver.tolerance = 1e-3;
-  size_t points = 0;
-  int solves = 0;
-  double time = millisecondsOf(
-      [&] {
-        LabelFrontier frontier(problem, options);
-        points = frontier.findHull().size(), solves = frontier.getSolves();
-      },
-      1);
-  llvm::outs() << llvm::formatv("  hull: {0} points, {1} solves, {2:F1} ms\n", points, solves, time);
-  LabelFrontier ends(problem, options);
-  double least = ends.getSmallest().cost.bytes, most = ends.getFastest().cost.bytes;
-  for (int i = 1; i < 4; ++i) {
+  double least = solve(problem, {0, 1}).cost.bytes, most = solve(problem, {1, 0}).cost.bytes;
+  for (int i = 1; i < 4; ++i)
     for (int64_t nodes : {0, 1}) {
       BudgetAnswer answer;
-      options.budgetNodes = nodes;
+      options.nodes = nodes;
       double budget = least + (most - least) * i / 4;
-      time = millisecondsOf(
-          [&] {
-            LabelFrontier frontier(problem, options);
-            answer = frontier.findWithin(budget), solves = frontier.getSolves();
-          },
-          1);
-      llvm::outs() << llvm::formatv(
-          "  {0}/4 of the memory, {1,2} nodes: {2} seconds, gap {3:P3}, {4} solves, {5:F1} ms\n", i, nodes,
-          answer.cost.seconds, 1 - answer.bound / answer.cost.seconds, solves, time);
+      double time = millisecondsOf([&] { answer = solveWithBudget(problem, budget, options); }, 1);
+      llvm::outs() << llvm::formatv("  {0}/4 of the memory, {1,2} nodes: {2} seconds, gap {3:P3}, {4:F1} ms\n", i,
+                                    nodes, answer.cost.seconds, 1 - answer.bound / answer.cost.seconds, time);
     }
-  }
 }
 
 int main() {
@@ -87,7 +70,6 @@ int main() {
         measureSolve(llvm::formatv("λ = {0:e0}", lambda).str(), problem, {1, lambda}, tolerance);
       measureSolve("bytes", problem, {0, 1}, tolerance);
     }
-    // With three mesh axes a hull takes minutes.
-    if (mesh.size() < 3) measureFrontier(problem);
+    measureBudgets(problem);
   }
 }
