@@ -37,8 +37,6 @@ public:
   /// No labelling within the budget of the last run has fewer seconds; as many as the best one found if there is proven
   /// to be none, but for the rounding of sums.
   double getBound() const { return bound; }
-  /// The best one found is the best there is, but for the tolerance of solves.
-  bool isProven() const { return bound >= cutoff(); }
   const SolverEffort &getEffort() const { return effort; }
 
 private:
