@@ -133,7 +133,6 @@ BudgetAnswer Bisection::run() {
   if (!smallest.solution.found || smallest.solution.bound > bytes) return std::move(answer);
   Solved fastest = solveWith({1, 0}, &smallest, nullptr, options.most);
   take(fastest);
-  answer.fastest = fastest.solution;
   if (!answer.found) return std::move(answer);
   if (fastest.cost().bytes > bytes) bisect(std::move(smallest), std::move(fastest));
   double seconds = answer.cost.seconds;

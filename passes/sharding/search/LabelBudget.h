@@ -28,7 +28,6 @@ struct BudgetAnswer {
   /// bound. 0: the budget does not bind.
   double secondsPerByte = 0;
   LabelSolution smallest; ///< of the solve for bytes alone
-  LabelSolution fastest;  ///< that for seconds alone; not found if nothing is within the budget
   SolverEffort effort;
 
   bool isProven() const { return bound >= (found ? cost.seconds : std::numeric_limits<double>::infinity()); }

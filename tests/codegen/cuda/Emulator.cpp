@@ -93,38 +93,23 @@ struct Shadow {
 // A block
 //===----------------------------------------------------------------------===//
 
-/// The stacks of a block's threads. One launch leaves them to the next: the kernel would clear all their pages anew.
-class Stacks {
-public:
-  /// `count` stacks, one after another.
-  static char *of(int count) {
-    static Stacks stacks;
-    if (count > stacks.count) stacks = Stacks(count);
-    return stacks.base;
-  }
-  ~Stacks() {
-    if (base) munmap(base, count * stackBytes);
-  }
-
-private:
-  Stacks() = default;
-  explicit Stacks(int count)
-      : count(count), base(static_cast<char *>(mmap(nullptr, count * stackBytes, PROT_READ | PROT_WRITE,
-                                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {}
-  Stacks &operator=(Stacks &&other) {
-    std::swap(count, other.count);
-    std::swap(base, other.base);
-    return *this;
-  }
-
-  int count = 0;
-  char *base = nullptr;
-};
+/// The stacks of a block's threads, one after another. One launch leaves them to the next: the operating system would
+/// clear all their pages anew.
+char *stacksOf(int count) {
+  static char *base = nullptr;
+  static int known = 0;
+  if (count <= known) return base;
+  if (base) munmap(base, known * stackBytes);
+  base = static_cast<char *>(
+      mmap(nullptr, count * stackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  known = count;
+  return base;
+}
 
 class Block {
 public:
   Block(int count, const std::function<void()> &body)
-      : count(count), body(body), stacks(Stacks::of(count)), threads(count), collected(count / warpSize) {}
+      : count(count), body(body), stacks(stacksOf(count)), threads(count), collected(count / warpSize) {}
   void run();
 
   // Called by the current thread.

@@ -71,6 +71,17 @@ TEST(BruteForce, FindsTheBestOfAllShardings) {
   EXPECT_GT(limited, 20);
 }
 
+/// A small stack of layers (SmallPrograms.h), with its graph.
+struct Layers {
+  explicit Layers(unsigned seed)
+      : module(smallLayers(context, seed)), graph(module->lookupSymbol<func::FuncOp>("step"), tiled) {}
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  TiledContractions tiled;
+  ShardingGraph graph;
+};
+
 /// The best of all shardings of a stack of layers, and of all ways to recompute; `least` if none takes fewer seconds.
 double leastOfWays(const ShardingGraph &graph, int64_t count, const SearchDevices &devices, double bytes,
                    double least) {
@@ -84,25 +95,22 @@ double leastOfWays(const ShardingGraph &graph, int64_t count, const SearchDevice
 }
 
 TEST(BruteForce, FindsTheBestRecomputationOfLayers) {
-  TiledContractions tiled;
   std::map<RecomputationWay, int> ways;
   int best = 0, programs = 100;
   for (int seed = 0; seed < programs; ++seed) {
-    MLIRContext context;
-    OwningOpRef<ModuleOp> module = smallLayers(context, seed);
-    ASSERT_TRUE(module && succeeded(verify(*module))) << "seed " << seed;
-    ShardingGraph graph(module->lookupSymbol<func::FuncOp>("step"), tiled);
+    Layers layers(seed);
+    const ShardingGraph &graph = layers.graph;
     SearchDevices devices = randomDevices(seed);
     SearchOptions options;
     options.recomputes = true;
-    std::optional<ModuleSharding> found = findSharding(*module, 2, devices, options);
+    std::optional<ModuleSharding> found = findSharding(*layers.module, 2, devices, options);
     ASSERT_TRUE(found) << "seed " << seed;
     options.bytes = 1;
-    std::optional<ModuleSharding> smallest = findSharding(*module, 2, devices, options);
+    std::optional<ModuleSharding> smallest = findSharding(*layers.module, 2, devices, options);
     ASSERT_TRUE(smallest) << "seed " << seed;
     double least = smallest->step.cost.bytes, share = (1 + seed % 3) / 4.0;
     options.bytes = least + share * (found->step.cost.bytes - least);
-    std::optional<ModuleSharding> within = findSharding(*module, 2, devices, options);
+    std::optional<ModuleSharding> within = findSharding(*layers.module, 2, devices, options);
     ASSERT_TRUE(within && within->isWithin) << "seed " << seed;
     double seconds = leastOfWays(graph, 2, devices, options.bytes, within->step.cost.seconds);
     EXPECT_LE(within->step.cost.bytes, options.bytes) << "seed " << seed;
@@ -118,17 +126,14 @@ TEST(BruteForce, FindsTheBestRecomputationOfLayers) {
 
 /// Exchanges beside kernels take the longer of both times, which is no sum over the nodes.
 TEST(BruteForce, FindsExchangesBesideKernels) {
-  TiledContractions tiled;
   int hidden = 0, best = 0, programs = 100;
   for (int seed = 0; seed < programs; ++seed) {
-    MLIRContext context;
-    OwningOpRef<ModuleOp> module = smallLayers(context, seed);
-    ASSERT_TRUE(module && succeeded(verify(*module))) << "seed " << seed;
-    ShardingGraph graph(module->lookupSymbol<func::FuncOp>("step"), tiled);
+    Layers layers(seed);
+    const ShardingGraph &graph = layers.graph;
     SearchDevices devices = randomDevices(seed);
-    std::optional<ModuleSharding> without = findSharding(*module, 2, devices, SearchOptions());
+    std::optional<ModuleSharding> without = findSharding(*layers.module, 2, devices, SearchOptions());
     devices.target.overlapsExchanges = true;
-    std::optional<ModuleSharding> found = findSharding(*module, 2, devices, SearchOptions());
+    std::optional<ModuleSharding> found = findSharding(*layers.module, 2, devices, SearchOptions());
     ASSERT_TRUE(without && found) << "seed " << seed;
     ShardingCosts costs(graph, {2}, devices);
     double least = leastSecondsOf(costs, graph, INFINITY, found->step.cost.seconds);
