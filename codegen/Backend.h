@@ -8,7 +8,7 @@
 //     emitKernels(ops, alignments)        for each launch and each tiled op, in program order
 //     emitContraction(contractions)       for each contraction, or each group of horizontally fused GEMMs
 //   finish(log)
-//   describe(target), scratchBytes()
+//   describe(target)
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,7 @@ public:
 
   /// Whether the arena is memory of a device, which the host's code does not access.
   virtual bool hasDeviceMemory() const = 0;
-  /// The alignment of the library's workspace, and of scratch memory, in bytes.
+  /// The alignment of the library's workspace, in bytes.
   virtual int64_t workspaceAlignment() const = 0;
   virtual ContractionLibrary getLibrary(mlir::ModuleOp module) const = 0;
 
@@ -89,8 +89,6 @@ public:
 
   /// Adds what the back end knows. The host's processor and threads are already set.
   virtual void describe(TargetDescription &target) const = 0;
-  /// Scratch memory that the kernels need for each thread, in bytes.
-  virtual int64_t scratchBytes() const { return 0; }
 };
 
 } // namespace tessera

@@ -7,11 +7,12 @@
 
 namespace tessera {
 
-/// What `TsrRuntime::parallelFor` is called with.
+/// What `TsrRuntime::parallelFor` is called with, but for addresses.
 struct WorkSharing {
   int64_t iterations = 0;
-  int64_t grain = 1;      ///< the fewest iterations of a thread; ranges are multiples of it
-  int64_t stealGrain = 0; ///< the fewest iterations that an idle thread steals; 0: no work stealing
+  int64_t grain = 1;        ///< the fewest iterations of a thread; ranges are multiples of it
+  int64_t stealGrain = 0;   ///< the fewest iterations that an idle thread steals; 0: no work stealing
+  int64_t scratchBytes = 0; ///< scratch memory of a thread; a multiple of `bufferAlignment`
 };
 
 } // namespace tessera

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct or a meaning in this file or in the manifest changes.
-#define TSR_ABI_VERSION 8u
+#define TSR_ABI_VERSION 9u
 
 /// Element types of tensors and matrices, one row each:
 ///
@@ -48,8 +48,8 @@ typedef enum TsrElementType { TSR_ELEMENT_TYPES(TSR_ENUMERATOR) } TsrElementType
 #undef TSR_ENUMERATOR
 
 /// A generated kernel. It computes the iterations [begin, end) of its parallel space. `args` are the addresses of its
-/// operands, then of its results. `scratch` is memory of this thread alone, of the size that the manifest gives,
-/// 64-byte aligned.
+/// operands, then of its results. `scratch` is memory of this thread alone, of the size that `parallelFor` is called
+/// with, 64-byte aligned.
 typedef void (*TsrKernel)(void *const *args, int64_t begin, int64_t end, void *scratch);
 
 /// The functions of the runtime that compiled code calls. `self` is always the first argument.
@@ -59,9 +59,10 @@ typedef struct TsrRuntime {
   /// Runs `kernel` over [0, iterations), split into one contiguous range for each thread; every range but the last is
   /// a multiple of `grain`. Returns when all are done. Unless `piece` is 0 there is work stealing: an idle thread
   /// takes blocks of at least `piece` iterations from the end of another thread's range. Results do not depend on
-  /// where a range is split.
+  /// where a range is split. At `scratch` is the scratch memory of the manifest's number of threads, `scratchBytes`
+  /// for each; null if the kernel needs none.
   void (*parallelFor)(struct TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain,
-                      int64_t piece);
+                      int64_t piece, void *scratch, int64_t scratchBytes);
   /// Runs entry `gemm` of the manifest's list of contractions: c = a·b, or c += a·b if the entry says `accumulate`.
   /// `bias` and `aux` are null unless the entry has them; its epilogue says which of them is read and which is
   /// written. If the library fails, the runtime notes it and throws when the entry function has returned: no

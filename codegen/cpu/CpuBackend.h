@@ -26,7 +26,6 @@ public:
                                                const ContractionGemm &description, const FusedGemms &fused) override;
   llvm::LogicalResult finish(StageLog &log) override;
   void describe(TargetDescription &description) const override;
-  int64_t scratchBytes() const override { return kernels->scratchBytes(); }
 
 private:
   Target target;

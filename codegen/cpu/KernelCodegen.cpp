@@ -5,6 +5,7 @@
 #include "codegen/cpu/kernel/LoopNestEmitter.h"
 #include "codegen/cpu/tiled/TiledCodegen.h"
 #include "ir/program/Program.h"
+#include "passes/memory/Offsets.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -24,8 +25,8 @@ KernelInterface KernelCodegen::emit(const ContractionGemm &contraction, const Fu
     if (known.description == contraction && known.fused == fused) return known.interface;
   ContractionPlan plan(contraction, fused, target);
   KernelInterface result{plan.threads.sharing, uniqueSymbol(name.empty() ? "contract" : name)};
+  result.scratchBytes = alignedBytes(plan.scratch.bytes);
   emitContraction(code, result.name, plan, matrixFunctions);
-  scratch = std::max(scratch, plan.scratch.bytes);
   symbols.push_back(result.name);
   contractions.push_back({contraction, fused, result});
   return result;
@@ -54,8 +55,8 @@ FailureOr<KernelInterface> KernelCodegen::emit(TiledOp tiled) {
   if (!axes) return tiled.emitError("expected an op with a matrix of its rows and columns");
   TiledPlan plan(tiled, *axes, target);
   KernelInterface result{plan.sharing, uniqueSymbol(tiled.getName())};
+  result.scratchBytes = alignedBytes(plan.scratch.bytes);
   if (failed(emitTiled(code, result.name, plan, matrixFunctions, target))) return failure();
-  scratch = std::max(scratch, plan.scratch.bytes);
   symbols.push_back(result.name);
   emitted.emplace(std::move(print), result);
   return result;

@@ -40,9 +40,6 @@ public:
   /// The function of a tiled op, called with its operands and results. Fails with a message on an op in it.
   llvm::FailureOr<KernelInterface> emit(TiledOp tiled);
 
-  /// Bytes of scratch memory that a thread needs for any of the kernels so far.
-  int64_t scratchBytes() const { return scratch; }
-
   /// Whether any of them uses AMX.
   bool usesAmx() const { return matrixFunctions.usesAmx(); }
 
@@ -64,7 +61,6 @@ private:
   std::vector<Contraction> contractions;
   llvm::StringSet<> taken;
   std::vector<std::string> symbols;
-  int64_t scratch = 0;
 };
 
 } // namespace tessera

@@ -31,10 +31,10 @@ namespace {
 
 class EntryEmitter {
 public:
-  EntryEmitter(func::FuncOp function, ModuleOp code, Backend &backend, ProgramTables &tables)
+  EntryEmitter(func::FuncOp function, ModuleOp code, Backend &backend, ProgramTables &tables, ScratchPlaces &scratch)
       : function(function), names(function), early(function), backend(backend), kernels(tables.kernels),
-        gemms(tables.gemms), exchanges(tables.exchanges), links(RankLinks::of(function->getParentOfType<ModuleOp>())),
-        code(code, function.getName()) {
+        gemms(tables.gemms), exchanges(tables.exchanges), scratch(scratch),
+        links(RankLinks::of(function->getParentOfType<ModuleOp>())), code(code, function.getName()) {
     calls.entry = function.getName().str();
   }
 
@@ -56,6 +56,11 @@ private:
     uint32_t number = kernels.add(kernel, work, originOf(ops), siteOf(ops));
     noteCall(&kernel, number, ops, work);
     return number;
+  }
+  /// The place of a kernel's scratch memory; none if it needs none.
+  std::optional<int64_t> placeScratch(const EmittedKernel &kernel, Operation *first) {
+    int64_t bytes = kernel.sharing.scratchBytes;
+    return bytes > 0 ? std::optional(scratch.place(first, bytes)) : std::nullopt;
   }
   /// Notes the call of a kernel, or of the library if there is none.
   void noteCall(const EmittedKernel *kernel, uint32_t number, ArrayRef<Operation *> ops, const KernelWork &work);
@@ -106,6 +111,7 @@ private:
   KernelTable &kernels;
   GemmTable &gemms;
   ExchangeTable &exchanges;
+  ScratchPlaces &scratch;
   RankLinks links;
   EntryFunctionBuilder code;
   CallSequence calls;
@@ -180,7 +186,8 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
     bool isPart = i + 1 < emitted->size();
     uint32_t number = kernels.add(kernel, share, originOf(ops), siteOf(ops), isPart);
     noteCall(&kernel, number, ops, share);
-    code.callKernel(kernel, number, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }));
+    code.callKernel(kernel, number, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }),
+                    placeScratch(kernel, first));
   }
   return success();
 }
@@ -238,7 +245,7 @@ LogicalResult EntryEmitter::emitFusedGemms(ArrayRef<Operation *> ops) {
   std::optional<EmittedKernel> kernel = backend.emitContraction(contractions, gemm, *fused);
   if (!kernel) return ops.front()->emitError("cannot be computed with other GEMMs: a library computes it");
   code.callKernel(*kernel, addContraction(*kernel, contractions),
-                  llvm::to_vector(llvm::concat<Value>(a, b, biases, results)));
+                  llvm::to_vector(llvm::concat<Value>(a, b, biases, results)), placeScratch(*kernel, ops.front()));
   return success();
 }
 
@@ -253,7 +260,8 @@ LogicalResult EntryEmitter::emitContract(ContractOp op) {
   if (!description) return op.emitError("expected a GEMM of strided operands; has `layout` run?");
   if (std::optional<EmittedKernel> kernel = backend.emitContraction({op}, *description, {})) {
     auto [a, b] = gemmOperands(op, *description);
-    code.callKernel(*kernel, addContraction(*kernel, {op}), {address(a), address(b), bias, result});
+    code.callKernel(*kernel, addContraction(*kernel, {op}), {address(a), address(b), bias, result},
+                    placeScratch(*kernel, op));
     return success();
   }
   FailureOr<std::vector<GemmCall>> parts = gemms.add(op, *description, names.nameOf(op), siteOf({op}));
@@ -443,8 +451,8 @@ FailureOr<CallSequence> EntryEmitter::emit() {
 }
 
 FailureOr<CallSequence> tessera::emitEntry(func::FuncOp function, ModuleOp code, Backend &backend,
-                                           ProgramTables &tables) {
-  return EntryEmitter(function, code, backend, tables).emit();
+                                           ProgramTables &tables, ScratchPlaces &scratch) {
+  return EntryEmitter(function, code, backend, tables, scratch).emit();
 }
 
 void tessera::emitAbiVersion(ModuleOp code) {

@@ -13,6 +13,7 @@
 #include "codegen/program/GemmTable.h"
 #include "codegen/program/KernelTable.h"
 #include "passes/cost/CallSequence.h"
+#include "passes/memory/ScratchPlaces.h"
 
 namespace tessera {
 
@@ -24,9 +25,10 @@ struct ProgramTables {
 };
 
 /// Emits `tsr_entry_NAME(TsrRuntime *, char *arena)` for `function` into `code`, in the LLVM dialect. The back end
-/// emits the kernels. Kernels, library calls and exchanges are entered into the tables. Returns all calls.
+/// emits the kernels, whose scratch memory gets its places. Kernels, library calls and exchanges are entered into the
+/// tables. Returns all calls.
 llvm::FailureOr<CallSequence> emitEntry(mlir::func::FuncOp function, mlir::ModuleOp code, Backend &backend,
-                                        ProgramTables &tables);
+                                        ProgramTables &tables, ScratchPlaces &scratch);
 
 /// Emits the constant `tsr_abi_version`.
 void emitAbiVersion(mlir::ModuleOp code);

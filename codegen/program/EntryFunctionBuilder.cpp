@@ -36,9 +36,12 @@ Value EntryFunctionBuilder::constant32(uint32_t number) {
   return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(number));
 }
 
+Value EntryFunctionBuilder::address(int64_t offset) {
+  return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), arena, ArrayRef<Value>{constant(offset)});
+}
+
 Value EntryFunctionBuilder::address(PlaceAttr place, ArrayRef<Value> inductions) {
-  Value result = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), arena,
-                                     ArrayRef<Value>{constant(place.getOffset())});
+  Value result = address(place.getOffset());
   for (auto [stride, induction] : llvm::zip(place.getStrides(), inductions)) {
     if (stride == 0) continue;
     Value offset = LLVM::MulOp::create(builder, loc, induction, constant(stride));
@@ -70,7 +73,8 @@ void EntryFunctionBuilder::callRuntime(size_t field, ArrayRef<Value> arguments) 
   LLVM::CallOp::create(builder, loc, type, operands);
 }
 
-void EntryFunctionBuilder::callKernel(const EmittedKernel &kernel, uint32_t number, ArrayRef<Value> addresses) {
+void EntryFunctionBuilder::callKernel(const EmittedKernel &kernel, uint32_t number, ArrayRef<Value> addresses,
+                                      std::optional<int64_t> scratch) {
   Value array = argumentArray(addresses.size());
   for (auto [i, address] : llvm::enumerate(addresses)) {
     Value slot =
@@ -81,7 +85,8 @@ void EntryFunctionBuilder::callKernel(const EmittedKernel &kernel, uint32_t numb
   Value code = LLVM::AddressOfOp::create(builder, loc, pointer, kernel.symbol);
   const WorkSharing &sharing = kernel.sharing;
   callRuntime(offsetof(TsrRuntime, parallelFor),
-              {code, array, constant(sharing.iterations), constant(sharing.grain), constant(sharing.stealGrain)});
+              {code, array, constant(sharing.iterations), constant(sharing.grain), constant(sharing.stealGrain),
+               scratch ? address(*scratch) : nullAddress(), constant(sharing.scratchBytes)});
 }
 
 void EntryFunctionBuilder::callGemm(uint32_t number, Value a, Value b, Value bias, Value aux, Value result) {

@@ -22,10 +22,14 @@ public:
 
   /// The address of a place, at the iterations `inductions` of the enclosing repeats.
   Value address(PlaceAttr place, llvm::ArrayRef<Value> inductions);
+  /// The address of an offset in the arena.
+  Value address(int64_t offset);
   Value nullAddress() { return mlir::LLVM::ZeroOp::create(builder, loc, pointer); }
 
   // Calls of the runtime. `number` is that of a kernel, a GEMM or an exchange in the manifest.
-  void callKernel(const EmittedKernel &kernel, uint32_t number, llvm::ArrayRef<Value> addresses);
+  /// `scratch`: the offset in the arena of the kernel's scratch memory.
+  void callKernel(const EmittedKernel &kernel, uint32_t number, llvm::ArrayRef<Value> addresses,
+                  std::optional<int64_t> scratch);
   void callGemm(uint32_t number, Value a, Value b, Value bias, Value aux, Value result);
   void copy(Value to, Value from, int64_t bytes);
   void startExchange(uint32_t number, Value sent, Value received);

@@ -160,10 +160,7 @@ void ManifestWriter::writeArena() {
       json.attribute("offset", summary.workspaceOffset);
       json.attribute("bytes", summary.gemms->workspaceBytes());
     });
-    json.attributeObject("scratch", [&] {
-      json.attribute("offset", summary.scratchOffset);
-      json.attribute("bytes", summary.scratchBytes);
-    });
+    json.attributeObject("scratch", [&] { json.attribute("bytes", summary.scratchBytes); });
   });
 }
 
@@ -475,7 +472,7 @@ void ManifestWriter::write() {
     });
     writeRanks();
     writePredicted();
-    writeMemoryPlan(module, summary.arenaBytes, json);
+    writeMemoryPlan(module, summary.arenaBytes, summary.mostBehind, json);
     for (StringRef key : {attrs::data, attrs::settings})
       if (Attribute attr = module->getAttr(key)) writeAttr(key.substr(StringRef("tsr.").size()), attr);
     writePlan();

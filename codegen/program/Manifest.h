@@ -17,11 +17,11 @@ struct CodegenSummary {
   const GemmTable *gemms = nullptr;
   const ExchangeTable *exchanges = nullptr;
   const ProgramCosts *costs = nullptr;
-  int64_t arenaBytes = 0;            ///< with the workspace
+  int64_t arenaBytes = 0;            ///< with the workspace and the scratch memory
   std::optional<int64_t> arenaBound; ///< what it has at least, whatever the places of values; none: not known
   int64_t workspaceOffset = 0;       ///< in the arena
-  int64_t scratchOffset = 0;         ///< in the arena; each of the `threads` has `scratchBytes`
-  int64_t scratchBytes = 0;
+  int64_t mostBehind = 0;   ///< bytes of the workspace and the scratch memory, if both are on top of all values
+  int64_t scratchBytes = 0; ///< the most of any kernel, for each of the `threads`
 };
 
 /// The manifest of docs/manifest.md as text, with keys in a fixed order.

@@ -1,8 +1,8 @@
 //===- MemoryPlanWriter.cpp - memory against time, for the manifest -------===//
 //
 // The phase `rematerialize` knows what the storage of `step` takes with each plan. The arena of a program holds the
-// other entry functions too, and what follows the places of values: the library's workspace and the threads' scratch
-// memory, which are taken to be those of this program.
+// other entry functions too, the library's workspace and the threads' scratch memory. Those of other programs are taken
+// to be as large as in this one, and on top of all values: at most they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,12 +40,11 @@ static double secondsIn(DictionaryAttr record) {
   return sixDigits(record.getAs<FloatAttr>("seconds").getValueAsDouble());
 }
 
-static void writePlans(ModuleOp module, ArrayAttr frontier, int64_t arenaBytes, OStream &json) {
-  int64_t behind = arenaBytes - module->getAttrOfType<IntegerAttr>(attrs::arena).getInt();
+static void writePlans(ModuleOp module, ArrayAttr frontier, int64_t arenaBytes, int64_t mostBehind, OStream &json) {
   int64_t least = leastPlanned(module), last = std::numeric_limits<int64_t>::max();
   for (auto point : frontier.getAsRange<DictionaryAttr>()) {
     bool isChosen = point.contains("chosen");
-    int64_t bytes = isChosen ? arenaBytes : behind + std::max(least, integerIn(point, "arena"));
+    int64_t bytes = isChosen ? arenaBytes : mostBehind + std::max(least, integerIn(point, "arena"));
     if (bytes >= last && !isChosen) continue; // other entry functions need as much
     last = std::min(last, bytes);
     json.object([&] {
@@ -71,12 +70,12 @@ static void writeValues(ArrayAttr values, OStream &json) {
     });
 }
 
-void tessera::writeMemoryPlan(ModuleOp module, int64_t arenaBytes, OStream &json) {
+void tessera::writeMemoryPlan(ModuleOp module, int64_t arenaBytes, int64_t mostBehind, OStream &json) {
   auto frontier = module->getAttrOfType<ArrayAttr>(attrs::frontier);
   if (!frontier) return;
   json.attributeObject("memory", [&] {
     if (std::optional<int64_t> budget = MemorySettings::of(module).budget) json.attribute("budget", *budget);
-    json.attributeArray("frontier", [&] { writePlans(module, frontier, arenaBytes, json); });
+    json.attributeArray("frontier", [&] { writePlans(module, frontier, arenaBytes, mostBehind, json); });
     auto values = module->getAttrOfType<ArrayAttr>(attrs::layerValues);
     if (!values) return;
     json.attributeArray("values", [&] { writeValues(values, json); });

@@ -9,8 +9,9 @@
 namespace tessera {
 
 /// Writes the object `memory` of docs/manifest.md: the budget, the plans of recomputation and what layers save. Writes
-/// nothing if the phase `rematerialize` did not look for plans. `arenaBytes`: of the program.
-void writeMemoryPlan(mlir::ModuleOp module, int64_t arenaBytes, llvm::json::OStream &json);
+/// nothing if the phase `rematerialize` did not look for plans. `arenaBytes`: of the program. `mostBehind`: what the
+/// arena of a program with another plan holds beside values, at most.
+void writeMemoryPlan(mlir::ModuleOp module, int64_t arenaBytes, int64_t mostBehind, llvm::json::OStream &json);
 
 /// A number to six digits, so that the last bits of the host's arithmetic do not show.
 double sixDigits(double number);

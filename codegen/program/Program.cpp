@@ -5,7 +5,7 @@
 //     are called if the library lacks them.
 //  2. Let the back end add tables of kernels and machine code for a device.
 //  3. Compile object code in parts, on all cores, and link a shared object that depends on no library.
-//  4. Write the manifest. The library's workspace and the threads' scratch memory follow the planned arena.
+//  4. Write the manifest. The library's workspace follows the values and the threads' scratch memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,7 @@
 #include "ir/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/cost/MachineShare.h"
+#include "passes/memory/VerifyPlaces.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -37,15 +38,6 @@ static FailureOr<std::string> makeObject(ModuleOp code, const CpuTarget &host, S
   return shared;
 }
 
-/// Lays out the memory that follows the planned arena.
-static void placeWorkspace(CodegenSummary &summary, int64_t plannedBytes, const Backend &backend) {
-  int64_t alignment = backend.workspaceAlignment();
-  summary.workspaceOffset = llvm::alignTo(plannedBytes, alignment);
-  summary.scratchOffset = summary.workspaceOffset + llvm::alignTo(summary.gemms->workspaceBytes(), alignment);
-  summary.scratchBytes = llvm::alignTo(backend.scratchBytes(), alignment);
-  summary.arenaBytes = summary.scratchOffset + summary.target.threads * summary.scratchBytes;
-}
-
 namespace {
 /// The stages that make a program of a scheduled module.
 class ProgramGenerator {
@@ -56,6 +48,8 @@ public:
 
   /// Emits the entry functions and the kernels that they call, as IR or as text.
   LogicalResult emit();
+  /// Counts the scratch memory of an entry function that was emitted.
+  LogicalResult addScratch(func::FuncOp function, const ScratchPlaces &scratch);
   /// The manifest, of what was emitted.
   std::string manifest() const;
   /// All stages.
@@ -70,8 +64,8 @@ private:
   OwningOpRef<ModuleOp> code;
   ProgramTables tables;
   std::vector<CallSequence> sequences; ///< of the entry functions
-  int64_t plannedBytes = 0;
-  std::optional<int64_t> plannedBound; ///< none: a dump of an earlier version does not say it
+  int64_t usedBytes = 0;               ///< of the arena, by values and scratch memory
+  std::optional<int64_t> leastBytes;   ///< that they need; none: a dump of an earlier version does not say it
 };
 } // namespace
 
@@ -80,19 +74,27 @@ LogicalResult ProgramGenerator::emit() {
   context->loadDialect<LLVM::LLVMDialect>();
   auto planned = module->getAttrOfType<IntegerAttr>(attrs::arena);
   if (!planned) return module.emitError("expected the arena's size in `tsr.arena`; has `schedule` run?");
-  plannedBytes = planned.getInt();
-  if (auto bound = module->getAttrOfType<IntegerAttr>(attrs::arenaBound)) plannedBound = bound.getInt();
+  usedBytes = planned.getInt();
+  if (auto bound = module->getAttrOfType<IntegerAttr>(attrs::arenaBound)) leastBytes = bound.getInt();
   code = ModuleOp::create(UnknownLoc::get(context));
   emitAbiVersion(*code);
   backend.begin(*code);
   for (func::FuncOp function : entryFunctions(module)) {
-    FailureOr<CallSequence> sequence = emitEntry(function, *code, backend, tables);
-    if (failed(sequence)) return failure();
+    ScratchPlaces scratch(function, planned.getInt(), options.threads);
+    FailureOr<CallSequence> sequence = emitEntry(function, *code, backend, tables, scratch);
+    if (failed(sequence) || failed(addScratch(function, scratch))) return failure();
     sequences.push_back(std::move(*sequence));
   }
   if (failed(emitEpilogueKernels(context, backend, tables.kernels, tables.gemms))) return failure();
   log.finishStage("kernels and entries");
   return success();
+}
+
+LogicalResult ProgramGenerator::addScratch(func::FuncOp function, const ScratchPlaces &scratch) {
+  if (scratch.isEmpty()) return success();
+  usedBytes = std::max(usedBytes, scratch.getEnd());
+  if (leastBytes) leastBytes = std::max(*leastBytes, scratch.leastBytes());
+  return verifyScratch(function, scratch, usedBytes);
 }
 
 std::string ProgramGenerator::manifest() const {
@@ -103,8 +105,13 @@ std::string ProgramGenerator::manifest() const {
   MachineShare share = MachineShare::of(Target::of(module), options.threads, ranksOfMachine(module));
   ProgramCosts costs(sequences, share.target, share.threads);
   summary.costs = &costs;
-  placeWorkspace(summary, plannedBytes, backend);
-  if (plannedBound) summary.arenaBound = summary.arenaBytes - (plannedBytes - *plannedBound);
+  for (const KernelTable::Entry &kernel : tables.kernels.getEntries())
+    summary.scratchBytes = std::max(summary.scratchBytes, kernel.kernel.sharing.scratchBytes);
+  summary.workspaceOffset = llvm::alignTo(usedBytes, backend.workspaceAlignment());
+  summary.arenaBytes =
+      summary.workspaceOffset + llvm::alignTo(summary.gemms->workspaceBytes(), backend.workspaceAlignment());
+  summary.mostBehind = summary.arenaBytes - usedBytes + summary.target.threads * summary.scratchBytes;
+  if (leastBytes) summary.arenaBound = summary.arenaBytes - (usedBytes - *leastBytes);
   return writeManifest(module, summary);
 }
 

@@ -47,6 +47,7 @@ public:
   explicit TimelineBuilder(func::FuncOp function)
       : function(function), line(function), names(function), kinds(function), plan(function) {}
   MemoryTimeline build();
+  std::vector<PlacedRange> ranges();
 
 private:
   void noteMoments(Block &block);
@@ -259,5 +260,16 @@ MemoryTimeline TimelineBuilder::build() {
   findPeak();
   return std::move(timeline);
 }
+
+std::vector<PlacedRange> TimelineBuilder::ranges() {
+  addStates();
+  placeBuffers();
+  std::vector<PlacedRange> ranges;
+  for (const PlacedBuffer &buffer : buffers)
+    ranges.push_back({buffer.offset, buffer.lifetime.bytes, buffer.lifetime.start, buffer.lifetime.end});
+  return ranges;
+}
+
+std::vector<PlacedRange> tessera::placedRanges(func::FuncOp function) { return TimelineBuilder(function).ranges(); }
 
 MemoryTimeline tessera::memoryTimeline(func::FuncOp function) { return TimelineBuilder(function).build(); }

@@ -57,6 +57,16 @@ struct MemoryTimeline {
   int64_t bytesAt(int moment) const;
 };
 
+/// Bytes of the arena that a buffer has from the moment `first` to `last`, both inclusive.
+struct PlacedRange {
+  int64_t offset, bytes;
+  int first, last;
+};
+
+/// All buffers of an entry function of a scheduled module, but the places of state. A stack has all of its bytes for as
+/// long as any of them is live.
+std::vector<PlacedRange> placedRanges(mlir::func::FuncOp function);
+
 /// The timeline of an entry function of a scheduled module.
 MemoryTimeline memoryTimeline(mlir::func::FuncOp function);
 

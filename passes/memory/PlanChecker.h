@@ -15,6 +15,8 @@
 
 namespace tessera {
 
+class ScratchPlaces;
+
 /// Iterations of a repeat: from `first`, `count` of them.
 struct Dimension {
   int64_t first, count;
@@ -25,9 +27,9 @@ inline constexpr int64_t iterationsRun = 4;
 
 class PlanChecker {
 public:
-  /// `arenaBytes`: the size of the arena.
-  PlanChecker(mlir::func::FuncOp function, int64_t arenaBytes)
-      : function(function), early(function), arenaBytes(arenaBytes) {}
+  /// `arenaBytes`: the size of the arena. `scratch`: where kernels write while they run; null if they do not.
+  PlanChecker(mlir::func::FuncOp function, int64_t arenaBytes, const ScratchPlaces *scratch = nullptr)
+      : function(function), early(function), arenaBytes(arenaBytes), scratch(scratch) {}
   /// Fails with an error at the op that reads wrong bytes.
   llvm::LogicalResult run();
 
@@ -55,6 +57,8 @@ private:
   bool doOverlap(mlir::Value a, mlir::Value b);
   llvm::LogicalResult mayOverlap(mlir::Operation *op, mlir::Value operand, mlir::OpResult result);
   llvm::LogicalResult checkResult(mlir::OpResult result, llvm::ArrayRef<mlir::Operation *> ops);
+  /// Writes the scratch memory of a launch, which may hold nothing that it reads or writes.
+  llvm::LogicalResult writeScratch(llvm::ArrayRef<mlir::Operation *> ops);
 
   llvm::LogicalResult setPlaces(mlir::Operation *op, mlir::ValueRange values, mlir::ArrayAttr list);
   llvm::LogicalResult setPlace(mlir::Operation *op, mlir::Value value, mlir::Attribute attr);
@@ -74,6 +78,7 @@ private:
   mlir::func::FuncOp function;
   EarlyStarts early;
   int64_t arenaBytes, nextTag = 0;
+  const ScratchPlaces *scratch;
   SymbolicMemory memory;
   llvm::DenseMap<mlir::Value, Content> contents;
   llvm::DenseMap<mlir::Value, std::optional<PartRows>> partsByRoot;

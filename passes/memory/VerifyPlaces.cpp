@@ -7,6 +7,8 @@
 // Positions that allocated sizes add to a value are its own bytes too. A view that is a part of every row is all bytes
 // from its first to its last one, so no other part of these rows may be overwritten while it is read.
 //
+// A kernel's scratch memory (ScratchPlaces.h) is written before its results, in the iterations that are executed.
+//
 // The start of an early exchange (EarlyStarts.h) is executed where it runs, with the slices of the iteration that waits
 // for it.
 //
@@ -25,6 +27,7 @@
 #include "passes/memory/InPlace.h"
 #include "passes/memory/Offsets.h"
 #include "passes/memory/PlanChecker.h"
+#include "passes/memory/ScratchPlaces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -197,6 +200,20 @@ LogicalResult PlanChecker::checkResult(OpResult result, ArrayRef<Operation *> op
   return success();
 }
 
+LogicalResult PlanChecker::writeScratch(ArrayRef<Operation *> ops) {
+  std::optional<ByteRange> range = scratch ? scratch->of(ops.front()) : std::nullopt;
+  if (!range) return success();
+  auto overlaps = [&](Value value) {
+    return address(value) < range->end && range->begin < address(value) + bytes(value);
+  };
+  for (Operation *op : ops) {
+    if (llvm::any_of(op->getOperands(), overlaps) || llvm::any_of(op->getResults(), overlaps))
+      return op->emitError("its scratch memory, at ") << range->begin << ", overlaps an operand or a result";
+  }
+  memory.write(range->begin, range->end - range->begin, nextTag++);
+  return success();
+}
+
 LogicalResult PlanChecker::runWriters(ArrayRef<Operation *> ops) {
   for (Operation *op : ops) {
     if (failed(setPlaces(op, op->getResults(), op->getAttrOfType<ArrayAttr>(attrs::places)))) return failure();
@@ -218,6 +235,7 @@ LogicalResult PlanChecker::runWriters(ArrayRef<Operation *> ops) {
     if (auto wait = dyn_cast<WaitOp>(op); wait && address(wait.getStarted()) != address(wait.getResult()))
       return op->emitError("expected what is received in the place where it was started");
   }
+  if (failed(writeScratch(ops))) return failure();
   for (Operation *op : ops)
     for (Value result : op->getResults()) write(result);
   return success();
@@ -265,6 +283,10 @@ LogicalResult PlanChecker::run() {
     write(argument);
   }
   return runBlock(function.getBody().front());
+}
+
+LogicalResult tessera::verifyScratch(func::FuncOp function, const ScratchPlaces &scratch, int64_t arenaBytes) {
+  return PlanChecker(function, arenaBytes, &scratch).run();
 }
 
 LogicalResult tessera::verifyPlaces(ModuleOp module) {

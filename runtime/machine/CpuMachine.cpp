@@ -23,6 +23,7 @@ struct Table : TsrRuntime {
   const std::vector<ExchangeSpec> *exchanges = nullptr;
   std::vector<HostCommunicator *> groups; ///< of each exchange
   void *workspace = nullptr;
+  char *scratch = nullptr;                    ///< of all kernels; null: where `parallelFor` says
   Profile *profile = nullptr;                 ///< null: off
   std::function<void()> afterCall;            ///< of a kernel or contraction; empty: off
   std::map<TsrKernel, int64_t> kernelNumbers; ///< while profiling
@@ -41,11 +42,12 @@ struct Table : TsrRuntime {
   }
 
   static void runParallel(TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain,
-                          int64_t piece) {
+                          int64_t piece, void *scratch, int64_t scratchBytes) {
     Table &table = of(self);
+    Scratch own{table.scratch ? table.scratch : static_cast<char *>(scratch), scratchBytes};
     table.timed(
         Profile::Kind::Kernel, [&] { return table.kernelNumbers[kernel]; },
-        [&] { table.pool->parallelFor(kernel, args, iterations, grain, piece); });
+        [&] { table.pool->parallelFor(kernel, args, iterations, grain, piece, own); });
     if (table.afterCall) table.afterCall();
   }
 
@@ -181,10 +183,9 @@ void CpuMachine::prepareGemms() {
 
 /// If there are more threads than the program was compiled for, their scratch memory is outside of the arena.
 void CpuMachine::prepareScratch() {
-  if (pool.count() <= manifest.target.threads)
-    return pool.setScratch(at(manifest.arena.scratchOffset), manifest.arena.scratchBytes);
+  if (pool.count() <= manifest.target.threads) return;
   extraScratch = std::make_unique<Arena>(pool.count() * manifest.arena.scratchBytes, pool);
-  pool.setScratch(extraScratch->base(), manifest.arena.scratchBytes);
+  table.scratch = extraScratch->base();
 }
 
 int64_t CpuMachine::arenaBytes() const {

@@ -83,15 +83,16 @@ Threads::Threads(int count) : threads(count), shares(std::make_unique<Share[]>(c
 
 Threads::~Threads() = default;
 
-void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain, int64_t piece) {
+void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain, int64_t piece,
+                          Scratch scratch) {
   if (iterations <= 0) return;
   // Too little work: waking the other threads would cost more than it saves. Inside of a region: the shares are in use.
   if (iterations <= grain || threads == 1 || ThreadPool::isInRegion())
-    return kernel(args, 0, iterations, scratch + ThreadPool::threadNumber() * scratchBytes);
+    return kernel(args, 0, iterations, scratch.ofThread(ThreadPool::threadNumber()));
   for (int thread = 0; thread < threads; ++thread)
     shares[thread].set(threadRange(iterations, grain, thread, threads), std::max<int64_t>(grain, 1), piece);
   auto run = [&] {
-    char *own = scratch + ThreadPool::threadNumber() * scratchBytes;
+    char *own = scratch.ofThread(ThreadPool::threadNumber());
     auto runRange = [&](Range range) { kernel(args, range.begin, range.end, own); };
     // One share, unless the system refused threads: then the region has fewer threads than there are shares.
     for (int share = ThreadPool::threadNumber(); share < threads; share += ThreadPool::regionSize())

@@ -23,6 +23,14 @@ struct Range {
 /// at most one grain. It depends on the arguments only.
 Range threadRange(int64_t iterations, int64_t grain, int thread, int threads);
 
+/// The scratch memory of a kernel: `bytes` for each thread, one after the other, 64-byte aligned.
+struct Scratch {
+  char *memory = nullptr;
+  int64_t bytes = 0;
+
+  char *ofThread(int thread) const { return memory + thread * bytes; }
+};
+
 class Threads {
 public:
   /// Sets the number of threads of the pool (and so of oneDNN), and starts them.
@@ -31,11 +39,9 @@ public:
 
   int count() const { return threads; }
 
-  /// Scratch memory of kernels from now on: count() times `bytes`, 64-byte aligned.
-  void setScratch(char *memory, int64_t bytes) { scratch = memory, scratchBytes = bytes; }
-
-  /// `TsrRuntime::parallelFor`.
-  void parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain, int64_t piece = 0);
+  /// `TsrRuntime::parallelFor`; the scratch memory is that of count() threads.
+  void parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain, int64_t piece = 0,
+                   Scratch scratch = {});
 
   /// `TsrRuntime::copy` and `zero`.
   void copy(void *dst, const void *src, int64_t bytes);
@@ -53,8 +59,6 @@ private:
 
   int threads;
   std::unique_ptr<Share[]> shares; ///< of the running kernel, one for each thread
-  char *scratch = nullptr;
-  int64_t scratchBytes = 0; ///< of one thread
 };
 
 /// Lets the calling thread, which does not belong to the pool, run on all processors again: threads inherit the

@@ -376,18 +376,6 @@ static TargetSpec readTarget(const Json &json) {
   return target;
 }
 
-/// Reads a region of the arena, `count` times its `bytes` long; nothing if the key is missing.
-static void readRegion(const Json &arena, const char *key, int64_t size, int64_t count, int64_t &offset,
-                       int64_t &bytes) {
-  if (!arena.contains(key) || arena[key].is_null()) return;
-  offset = integerAt(arena[key], "offset");
-  bytes = integerAt(arena[key], "bytes");
-  int64_t all = 0;
-  if (offset < 0 || bytes < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(count, 1), &all) || all > size ||
-      offset > size - all)
-    fail("{}: the {} is outside of the arena", where, key);
-}
-
 static ArenaSpec readArena(const Json &json, int64_t threads) {
   ArenaSpec arena;
   arena.bytes = integerAt(json, "bytes");
@@ -399,8 +387,18 @@ static ArenaSpec readArena(const Json &json, int64_t threads) {
     const Json &times = json["recomputation"];
     arena.recomputation = {amountAt(times, "seconds"), amountAt(times, "step"), amountAt(times, "bound")};
   }
-  readRegion(json, "workspace", arena.bytes, 1, arena.workspaceOffset, arena.workspaceBytes);
-  readRegion(json, "scratch", arena.bytes, threads, arena.scratchOffset, arena.scratchBytes);
+  if (json.contains("workspace")) {
+    arena.workspaceOffset = integerAt(json["workspace"], "offset");
+    arena.workspaceBytes = integerAt(json["workspace"], "bytes");
+  }
+  if (arena.workspaceOffset < 0 || arena.workspaceBytes < 0 || arena.workspaceBytes > arena.bytes ||
+      arena.workspaceOffset > arena.bytes - arena.workspaceBytes)
+    fail("{}: the workspace is outside of the arena", where);
+  if (json.contains("scratch")) arena.scratchBytes = integerAt(json["scratch"], "bytes");
+  int64_t scratch = 0;
+  if (arena.scratchBytes < 0 || __builtin_mul_overflow(arena.scratchBytes, threads, &scratch) || scratch > arena.bytes)
+    fail("{}: the scratch memory of {} threads with {} bytes each exceeds the arena of {}", where, threads,
+         arena.scratchBytes, arena.bytes);
   return arena;
 }
 

@@ -185,7 +185,7 @@ struct ArenaSpec {
   int64_t bytes = 0;
   std::optional<int64_t> bound = std::nullopt; ///< no places need fewer bytes; none: not known
   int64_t workspaceOffset = 0, workspaceBytes = 0;
-  int64_t scratchOffset = 0, scratchBytes = 0;                   ///< bytes for each of the target's threads
+  int64_t scratchBytes = 0;                                      ///< the most of any kernel, for each thread
   std::optional<RecomputationSpec> recomputation = std::nullopt; ///< none: its size was not limited
 };
 

@@ -125,8 +125,7 @@ Throughputs measure(const Case &c, runtime::Threads &threads, bool allLayouts, b
     fprintf(stderr, "%s\n", compiled.error.c_str());
     exit(1);
   }
-  Memory scratch(threads.count() * compiled.scratchBytes / 4 + 64);
-  threads.setScratch(reinterpret_cast<char *>(scratch.data), compiled.scratchBytes);
+  Memory scratch(threads.count() * compiled.interface.scratchBytes / 4 + 64);
   int same = (c.layout[0] == 'T' ? 2 : 0) + (c.layout[1] == 'T' ? 1 : 0);
   std::vector<double> times, oneDnn[4];
   std::vector<std::pair<int, runtime::OnednnGemm>> gemms;
@@ -141,7 +140,8 @@ Throughputs measure(const Case &c, runtime::Threads &threads, bool allLayouts, b
   int rounds = std::clamp<int>(4e11 / 5 / flops, 7, 25);
   for (int round = 0; round < rounds; ++round) {
     timeCalls(times, flops, [&] {
-      threads.parallelFor(compiled.code, operands.next(), sharing.iterations, sharing.grain, sharing.stealGrain);
+      threads.parallelFor(compiled.code, operands.next(), sharing.iterations, sharing.grain, sharing.stealGrain,
+                          {reinterpret_cast<char *>(scratch.data), sharing.scratchBytes});
     });
     for (auto &[i, gemm] : gemms)
       timeCalls(oneDnn[i], flops, [&] {

@@ -32,7 +32,6 @@ CompiledContraction::CompiledContraction(const ContractionGemm &gemm, StringRef 
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   KernelCodegen codegen(*module, *target);
   interface = codegen.emit(gemm, fused, "contraction");
-  scratchBytes = codegen.scratchBytes();
   usesAmx = codegen.usesAmx();
   if (failed(verify(*module))) {
     error = "the code does not verify";

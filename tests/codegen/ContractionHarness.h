@@ -24,7 +24,6 @@ public:
   std::string error;
   KernelInterface interface;
   TsrKernel code = nullptr;
-  int64_t scratchBytes = 0;
   bool usesAmx = false;
 
 private:

@@ -172,14 +172,15 @@ std::vector<float> run(const CompiledContraction &compiled, const ContractionGem
   for (int64_t i = 0; i < columnGemms; ++i) args.push_back(gemms[i]->b.data());
   for (int64_t i = 0; i < columnGemms; ++i) args.push_back(d.bias ? gemms[i]->bias.data() : nullptr);
   for (auto &gemm : gemms) args.push_back(gemm->c.data());
-  std::vector<char> scratch(compiled.scratchBytes + 192, 0x7f);
+  std::vector<char> scratch(compiled.interface.scratchBytes + 192, 0x7f);
   char *aligned = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t(63));
   int64_t iterations = compiled.interface.iterations;
   for (int piece = pieces - 1; piece >= 0; --piece) {
     int64_t begin = iterations * piece / pieces, end = iterations * (piece + 1) / pieces;
     if (begin < end) compiled.code(args.data(), begin, end, aligned);
   }
-  for (size_t i = static_cast<size_t>(aligned - scratch.data()) + compiled.scratchBytes; i < scratch.size(); ++i)
+  for (size_t i = static_cast<size_t>(aligned - scratch.data()) + compiled.interface.scratchBytes; i < scratch.size();
+       ++i)
     EXPECT_EQ(scratch[i], 0x7f) << "wrote after the end of the scratch memory";
   std::vector<float> all;
   for (auto &gemm : gemms) {
