@@ -17,8 +17,8 @@ namespace tessera {
 int64_t ranksOfMachine(mlir::ModuleOp module);
 
 struct MachineShare {
-  /// Cores, rates, bandwidths, the L3 cache and memory are divided by the ranks; ranks of which each has no core of its
-  /// own alternate. What one thread reaches stays.
+  /// Cores, rates, bandwidths, the L3 cache and memory are divided by the ranks. What one thread reaches stays, unless
+  /// there are more ranks than cores: they alternate, and all that they do takes longer.
   Target target;
   int threads = 1; ///< of the rank: no more than it has cores
 

@@ -44,7 +44,13 @@ TEST(MachineShare, FewerThreadsStay) {
 TEST(MachineShare, MoreRanksThanCoresAlternate) {
   MachineShare share = MachineShare::of(machine(), 16, 32);
   EXPECT_EQ(share.threads, 1);
-  EXPECT_DOUBLE_EQ(CostModel(share.target, 1).peakRate(ElementType::F32), 50e9);
+  CostModel model(share.target, 1), whole(machine(), 16);
+  EXPECT_DOUBLE_EQ(model.peakRate(ElementType::F32), 50e9);
+  EXPECT_DOUBLE_EQ(model.get("l2_bandwidth"), whole.get("l2_bandwidth") / 2);
+  EXPECT_DOUBLE_EQ(model.get("l3_bandwidth"), 400e9 / 8 / 2);
+  CallWork call; // in one thread, with its start
+  call.kind = CallKind::Kernel, call.isAlone = true, call.ops = {{"exp", 1'000'000}};
+  EXPECT_DOUBLE_EQ(model.secondsOf(call), 2 * whole.secondsOf(call));
 }
 
 /// The program has a thread for each core.
