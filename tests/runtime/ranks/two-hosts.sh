@@ -42,11 +42,14 @@ for i in 0 1; do
   within tc qdisc add dev cable root tbf rate "$rate" burst 64kb latency 50ms || skip "tc cannot limit a rate here"
 done
 
+# OpenMP's variables are for programs, but `nproc` follows them, too.
+processors=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)
+
 export WORLD_SIZE=$((2 * ranks)) LOCAL_WORLD_SIZE=$ranks MASTER_ADDR=10.77.0.1 MASTER_PORT=29500 TORCHELASTIC_RUN_ID=$$
 for ((rank = 0; rank < WORLD_SIZE; ++rank)); do
   host=$((rank / ranks))
   bound=()
-  [ -z "$one_core" ] || bound=(taskset -c "$((host % $(nproc)))")
+  [ -z "$one_core" ] || bound=(taskset -c "$((host % processors))")
   RANK=$rank LOCAL_RANK=$((rank % ranks)) ip netns exec "${hosts[host]}" "${bound[@]}" "$@" &
   processes+=($!)
 done
