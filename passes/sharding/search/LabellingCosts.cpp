@@ -25,9 +25,9 @@ double ShardingCosts::shareOfKernels(const ShardingNode &node) const {
   return share;
 }
 
-double ShardingCosts::secondsOfEdge(const ShardingEdge &edge, double exchangeSeconds) const {
+double ShardingCosts::factorOf(const ShardingEdge &edge) const {
   double share = haveBeside() && edge.besideIn != 0 ? shares[edge.besideIn] + costOfHidden : 1;
-  return share * runsOf(graph.getNodes()[edge.to]) * edge.runs * exchangeSeconds;
+  return share * runsOf(graph.getNodes()[edge.to]) * edge.runs;
 }
 
 ShardingCosts::Times ShardingCosts::timesOf(const Labelling &labelling) {

@@ -394,18 +394,21 @@ void ShardingCosts::addEdge(LabelProblem &problem, unsigned number, const Moment
   bool isStack = graph.getNodes()[edge.to].isStack;
   bool countsCopy = edge.copy != ShardingEdge::Copy::None && weights.of(edge.copied) > 0;
   bool countsBytes = countsCopy || (to.hasAgain && weights.of(edge.stacked) > 0);
-  auto costOf = [&](unsigned made, unsigned read) {
+  double factor = factorOf(edge);
+  auto costOf = [&](unsigned made, unsigned read) -> LabelCost {
     const Form &produced = from.forms[from.formOf(made)], &wanted = to.forms[to.formOf(read)];
     double seconds = (*exchanges)[from.formOf(made) * to.forms.size() + to.formOf(read)];
-    LabelCost cost{secondsOfEdge(edge, seconds), 0};
-    if (edge.together != wholeForm && !areTogether(produced, wanted, edge.together)) cost.seconds = INFINITY;
-    EdgeEnds ends{produced, wanted, from.saysAgain(made), to.saysAgain(read), edge.copied};
-    if (ends.toAgain && isStack && !ends.fromAgain) cost.seconds = INFINITY;
-    if (!countsBytes || !cost.isAllowed()) return cost;
-    forEachAlive(edge, ends, seconds, [&](double bytes, Life life) { cost.bytes += weights.of(life) * bytes; });
-    return cost;
+    bool fromAgain = from.saysAgain(made), toAgain = to.saysAgain(read);
+    if (edge.together != wholeForm && !areTogether(produced, wanted, edge.together)) return {INFINITY, 0};
+    if (toAgain && isStack && !fromAgain) return {INFINITY, 0};
+    if (!countsBytes) return {factor * seconds, 0};
+    double counted = 0;
+    EdgeEnds ends{produced, wanted, fromAgain, toAgain, edge.copied};
+    forEachAlive(edge, ends, seconds, [&](double bytes, Life life) { counted += weights.of(life) * bytes; });
+    return {factor * seconds, counted};
   };
   std::vector<LabelCost> table;
+  table.reserve(size_t(from.countClasses()) * to.countClasses());
   for (unsigned made = 0; made < from.countClasses(); ++made)
     for (unsigned read = 0; read < to.countClasses(); ++read) table.push_back(costOf(made, read));
   problem.addPair(edge.from, edge.to, from.classes, to.classes, table);

@@ -121,7 +121,8 @@ private:
   OpTimes timesOf(unsigned node, const Form &form) const;
   const std::vector<std::vector<OpTimes>> &getOpTimes();
   double shareOfKernels(const ShardingNode &node) const;
-  double secondsOfEdge(const ShardingEdge &edge, double exchangeSeconds) const;
+  /// How many seconds of a step each second of an exchange takes.
+  double factorOf(const ShardingEdge &edge) const;
   CallWork workOf(unsigned node, const Form &form) const;
   int64_t sizeOf(llvm::StringRef axis, int64_t size, const Form &form) const;
   /// Its bytes, and what is left of them if it is divided.
