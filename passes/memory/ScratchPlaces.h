@@ -21,8 +21,9 @@ public:
   /// `plannedBytes`: the arena that `schedule` planned.
   ScratchPlaces(mlir::func::FuncOp function, int64_t plannedBytes, int threads);
 
-  /// The offset of `bytes` bytes for each thread, for the launch that begins with `first`: where an earlier kernel had its own, which is
-  /// likely to be in a cache, or else in the tightest range in which nothing is live, or else on top of what is live.
+  /// The offset of `bytes` bytes for each thread, for the launch that begins with `first`: where an earlier kernel had
+  /// its own, which is likely to be in a cache, or else in the tightest range in which nothing is live, or else on top
+  /// of what is live.
   int64_t place(mlir::Operation *first, int64_t bytes);
 
   /// The bytes that were placed for a launch that begins with `first`.

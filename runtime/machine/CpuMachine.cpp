@@ -44,7 +44,7 @@ struct Table : TsrRuntime {
   static void runParallel(TsrRuntime *self, TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain,
                           int64_t piece, void *scratch, int64_t scratchBytes) {
     Table &table = of(self);
-    Scratch own{table.scratch ? table.scratch : static_cast<char *>(scratch), scratchBytes};
+    ThreadScratch own{table.scratch ? table.scratch : static_cast<char *>(scratch), scratchBytes};
     table.timed(
         Profile::Kind::Kernel, [&] { return table.kernelNumbers[kernel]; },
         [&] { table.pool->parallelFor(kernel, args, iterations, grain, piece, own); });

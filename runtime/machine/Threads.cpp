@@ -84,7 +84,7 @@ Threads::Threads(int count) : threads(count), shares(std::make_unique<Share[]>(c
 Threads::~Threads() = default;
 
 void Threads::parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain, int64_t piece,
-                          Scratch scratch) {
+                          ThreadScratch scratch) {
   if (iterations <= 0) return;
   // Too little work: waking the other threads would cost more than it saves. Inside of a region: the shares are in use.
   if (iterations <= grain || threads == 1 || ThreadPool::isInRegion())

@@ -24,7 +24,7 @@ struct Range {
 Range threadRange(int64_t iterations, int64_t grain, int thread, int threads);
 
 /// The scratch memory of a kernel: `bytes` for each thread, one after the other, 64-byte aligned.
-struct Scratch {
+struct ThreadScratch {
   char *memory = nullptr;
   int64_t bytes = 0;
 
@@ -41,7 +41,7 @@ public:
 
   /// `TsrRuntime::parallelFor`; the scratch memory is that of count() threads.
   void parallelFor(TsrKernel kernel, void *const *args, int64_t iterations, int64_t grain, int64_t piece = 0,
-                   Scratch scratch = {});
+                   ThreadScratch scratch = {});
 
   /// `TsrRuntime::copy` and `zero`.
   void copy(void *dst, const void *src, int64_t bytes);
