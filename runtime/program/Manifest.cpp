@@ -387,14 +387,14 @@ static ArenaSpec readArena(const Json &json, int64_t threads) {
     const Json &times = json["recomputation"];
     arena.recomputation = {amountAt(times, "seconds"), amountAt(times, "step"), amountAt(times, "bound")};
   }
-  if (json.contains("workspace")) {
+  if (json.contains("workspace") && !json["workspace"].is_null()) {
     arena.workspaceOffset = integerAt(json["workspace"], "offset");
     arena.workspaceBytes = integerAt(json["workspace"], "bytes");
   }
   if (arena.workspaceOffset < 0 || arena.workspaceBytes < 0 || arena.workspaceBytes > arena.bytes ||
       arena.workspaceOffset > arena.bytes - arena.workspaceBytes)
     fail("{}: the workspace is outside of the arena", where);
-  if (json.contains("scratch")) arena.scratchBytes = integerAt(json["scratch"], "bytes");
+  if (json.contains("scratch") && !json["scratch"].is_null()) arena.scratchBytes = integerAt(json["scratch"], "bytes");
   int64_t scratch = 0;
   if (arena.scratchBytes < 0 || __builtin_mul_overflow(arena.scratchBytes, threads, &scratch) || scratch > arena.bytes)
     fail("{}: the scratch memory of {} threads with {} bytes each exceeds the arena of {}", where, threads,
