@@ -10,7 +10,7 @@ namespace {
 
 /// A manifest of this version with these further members.
 std::string manifestWith(const std::string &members, int64_t arena = 1024) {
-  return fmt::format(R"({{"abi": 8, "model": "m", "target": {{"kind": "cpu"}}, "arena": {{"bytes": {}}}, "state": [],
+  return fmt::format(R"({{"abi": 9, "model": "m", "target": {{"kind": "cpu"}}, "arena": {{"bytes": {}}}, "state": [],
                          "entries": {{}}{}{}}})",
                      arena, members.empty() ? "" : ", ", members);
 }

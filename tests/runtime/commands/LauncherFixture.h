@@ -24,7 +24,7 @@ using namespace runtime;
 namespace fs = std::filesystem;
 
 inline constexpr const char *manifestText = R"({
-  "abi": 8, "compiler": "by hand", "model": "line",
+  "abi": 9, "compiler": "by hand", "model": "line",
   "target": {"kind": "cpu", "march": "x86-64", "features": ["sse2"], "threads": 2},
   "arena": {"bytes": 65536, "workspace": {"offset": 4096, "bytes": 61440}},
   "state": [

@@ -50,7 +50,7 @@ extern "C" void exchangeThrice(TsrRuntime *runtime, char *arena) {
 
 TEST(CpuMachine, ProfilesExchanges) {
   Manifest manifest = parseManifest(
-      R"({"abi": 8, "model": "m", "target": {"kind": "cpu", "threads": 1}, "arena": {"bytes": 256}, "state": [],
+      R"({"abi": 9, "model": "m", "target": {"kind": "cpu", "threads": 1}, "arena": {"bytes": 256}, "state": [],
           "entries": {"step": {}}, "mesh": [{"name": "data", "size": 2}, {"name": "tensor", "size": 2}],
           "exchanges": [{"of": "w", "kind": "all_gather", "along": "data", "bytes": 4, "calls": {"step": 1}},
                         {"of": "x", "kind": "all_to_all", "along": "tensor", "bytes": 4, "calls": {"step": 2}}]})");

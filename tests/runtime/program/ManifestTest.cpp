@@ -12,7 +12,7 @@ using namespace tessera::runtime;
 namespace {
 
 std::string withState(const std::string &entry) {
-  return R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "entries": {}, "state": [)" +
+  return R"({"abi": 9, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "entries": {}, "state": [)" +
          entry + "]}";
 }
 
@@ -27,7 +27,7 @@ std::string errorOf(const std::string &text) {
 
 TEST(Manifest, RefusesABoundAboveTheArena) {
   std::string text =
-      R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256, "bound": 257}, "entries": {},
+      R"({"abi": 9, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256, "bound": 257}, "entries": {},
                          "state": []})";
   EXPECT_NE(errorOf(text).find("the arena of 256 bytes cannot have 257 at least"), std::string::npos) << errorOf(text);
 }
@@ -42,7 +42,7 @@ TEST(Manifest, AcceptsState) {
 
 TEST(Manifest, EpilogueKernelsAreFoundByName) {
   std::string text =
-      R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 0}, "entries": {}, "state": [],
+      R"({"abi": 9, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 0}, "entries": {}, "state": [],
           "kernels": [{"name": "other"}, {"name": "tsr_gelu"}],
           "gemms": [{"name": "h", "dims_a": [4, 8], "strides_a": [8, 1], "dims_b": [8, 16], "strides_b": [16, 1],
                      "dims_c": [4, 16], "strides_c": [16, 1], "epilogue": "gelu", "epilogue_kernel": "tsr_gelu"}]})";
@@ -53,7 +53,7 @@ TEST(Manifest, EpilogueKernelsAreFoundByName) {
 
 /// A program for two ranks, each of which has 4 rows of an input that is divided as `divided` says.
 std::string withDividedInput(const std::string &divided) {
-  return R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "state": [],
+  return R"({"abi": 9, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256}, "state": [],
              "mesh": [{"name": "data", "size": 2}], "exchanges": [],
              "entries": {"step": {"inputs": [{"name": "d.x", "role": "data", "type": "f32", "axes": [["batch", 4]],
                                               "offset": 0, "bytes": 16, "divided": {"batch": )" +

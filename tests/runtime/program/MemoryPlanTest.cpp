@@ -10,7 +10,7 @@ using namespace tessera::runtime;
 namespace {
 
 Manifest withMemory(const std::string &memory) {
-  return parseManifest(R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256},
+  return parseManifest(R"({"abi": 9, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256},
                            "entries": {}, "state": [], "memory": )" +
                        memory + "}");
 }
@@ -47,7 +47,7 @@ TEST(MemoryPlan, ReadsPlansAndValues) {
 }
 
 TEST(MemoryPlan, MayBeMissing) {
-  Manifest manifest = parseManifest(R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256},
+  Manifest manifest = parseManifest(R"({"abi": 9, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256},
                                         "entries": {}, "state": []})");
   EXPECT_TRUE(manifest.memory.frontier.empty());
   EXPECT_EQ(manifest.memory.chosen(), nullptr);

@@ -10,7 +10,7 @@ using namespace tessera::runtime;
 namespace {
 
 Manifest withRanks(const std::string &keys) {
-  return parseManifest(R"({"abi": 8, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256},
+  return parseManifest(R"({"abi": 9, "model": "m", "target": {"kind": "cpu"}, "arena": {"bytes": 256},
                            "entries": {}, "state": [{"path": "w", "kind": "weight", "type": "f32",
                              "axes": [["embed", 3], ["ff", 4]], "canonical": ["ff", "embed"], "offset": 0, "bytes": 48,
                              "divided": {"embed": {"along": "tensor", "whole": 5}}}], )" +
@@ -55,7 +55,7 @@ TEST(RanksSpec, ReadsTheMeshAndExchanges) {
 }
 
 RanksSpec onMachines(const std::string &machines) {
-  return parseManifest(R"({"abi": 8, "model": "m", "target": {"kind": "cpu")" + machines +
+  return parseManifest(R"({"abi": 9, "model": "m", "target": {"kind": "cpu")" + machines +
                        R"(}, "arena": {"bytes": 256}, "entries": {}, "state": [], )" +
                        withExchange(
                            R"({"of": "a", "kind": "all_gather", "along": "data", "bytes": 7,
