@@ -77,7 +77,7 @@ void tsr_entry_step(TsrRuntime *runtime, char *arena) {
   int32_t finite = loss - loss == 0;
   *(int32_t *)(arena + FINITE) = finite;
   void *args[] = {arena + W, arena + M, arena + X, arena + PREDICTED, arena + Y};
-  if (finite) runtime->parallelFor(runtime, update, args, FEATURES * OUTPUTS, 1, 0);
+  if (finite) runtime->parallelFor(runtime, update, args, FEATURES * OUTPUTS, 1, 0, 0, 0);
   *(int32_t *)(arena + STEP) += 1;
 }
 
