@@ -32,6 +32,19 @@ TEST(Manifest, RefusesABoundAboveTheArena) {
   EXPECT_NE(errorOf(text).find("the arena of 256 bytes cannot have 257 at least"), std::string::npos) << errorOf(text);
 }
 
+TEST(Manifest, RefusesMemoryOutsideOfTheArena) {
+  auto withArena = [](const std::string &parts) {
+    return R"({"abi": 9, "model": "m", "target": {"kind": "cpu", "threads": 4}, "arena": {"bytes": 256, )" + parts +
+           R"(}, "entries": {}, "state": []})";
+  };
+  EXPECT_EQ(errorOf(withArena(R"("workspace": {"offset": 192, "bytes": 64}, "scratch": {"bytes": 64})")), "");
+  EXPECT_EQ(errorOf(withArena(R"("workspace": null, "scratch": null)")), "");
+  EXPECT_EQ(errorOf(withArena(R"("workspace": {"offset": 192, "bytes": 65})")),
+            "manifest: the workspace is outside of the arena");
+  EXPECT_EQ(errorOf(withArena(R"("scratch": {"bytes": 65})")),
+            "manifest: the scratch memory of 4 threads with 65 bytes each exceeds the arena of 256");
+}
+
 TEST(Manifest, AcceptsState) {
   Manifest m = parseManifest(withState(R"({"path": "w", "kind": "weight", "type": "f32", "axes": [["a", 2], ["b", 3]],
                                            "canonical": ["b", "a"], "offset": 64, "bytes": 24})"));
