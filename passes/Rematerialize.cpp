@@ -109,7 +109,7 @@ static void renameKernels(ModuleOp module) {
 size_t RematerializePass::choose(ArrayRef<FrontierPoint> frontier, int64_t arena, func::FuncOp step, PinPatterns &pins,
                                  const OpTimes &times) {
   int64_t room = arena - stateBytes(getOperation());
-  size_t chosen = firstWithin(frontier, room, step);
+  size_t chosen = firstWithin(frontier, room - MemorySettings::of(getOperation()).exchanges, step);
   // The bound is for the order of ops here: a plan that fits only if ops move is compared with others of its size.
   int64_t live = std::max(room, frontier[chosen].bytes <= room ? 0 : frontier[chosen].live);
   double bound = TimeBound(step, pins, times).secondsWithin(live), whole = 0;

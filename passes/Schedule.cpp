@@ -44,7 +44,7 @@ namespace {
 struct SchedulePass : tessera::impl::SchedulePassBase<SchedulePass> {
   using Base::Base;
   void runOnOperation() override;
-  void overlap(func::FuncOp function, StoragePlan &plan, int64_t room);
+  int64_t overlap(func::FuncOp function, StoragePlan &plan, int64_t room);
   void fuseKernels(func::FuncOp function, const StoragePlan &before, const MemoryLimit &limit);
 };
 } // namespace
@@ -91,13 +91,14 @@ static int64_t largestArena(const MemorySettings &settings, const Target &target
 }
 
 /// Has exchanges of a function whose storage is planned run beside kernels, as many as `room` bytes beside state allow;
-/// those that need the least memory first.
-void SchedulePass::overlap(func::FuncOp function, StoragePlan &plan, int64_t room) {
+/// those that need the least memory first. Returns the bytes that are lacking for all of them.
+int64_t SchedulePass::overlap(func::FuncOp function, StoragePlan &plan, int64_t room) {
   OpOrder order(function);
   const SmallVector<Overlap> all = findOverlaps(function);
   SmallVector<unsigned> byBytes = llvm::to_vector(llvm::seq<unsigned>(all.size()));
   llvm::stable_sort(byBytes, [&](unsigned a, unsigned b) { return all[a].bytes < all[b].bytes; });
   std::optional<StoragePlan> changed;
+  int64_t lacking = 0;
   auto fits = [&](size_t count) {
     clearOverlaps(function);
     order.restore();
@@ -105,10 +106,12 @@ void SchedulePass::overlap(func::FuncOp function, StoragePlan &plan, int64_t roo
     llvm::sort(chosen);
     applyOverlaps(llvm::map_to_vector(chosen, [&](unsigned i) { return all[i]; }));
     changed.emplace(function);
-    return changed->getCopies().empty() && packBuffers(changed->lifetimes()).bytes <= room;
+    int64_t bytes = packBuffers(changed->lifetimes()).bytes;
+    if (count == all.size()) lacking = std::max<int64_t>(0, bytes - room);
+    return changed->getCopies().empty() && bytes <= room;
   };
   size_t count = all.size();
-  if (count == 0) return;
+  if (count == 0) return 0;
   if (!fits(count)) {
     size_t tooMany = count;
     for (count = 0; count + 1 < tooMany;) {
@@ -119,6 +122,7 @@ void SchedulePass::overlap(func::FuncOp function, StoragePlan &plan, int64_t roo
   }
   exchangesOverlapped += count;
   if (count > 0) plan = std::move(*changed);
+  return lacking;
 }
 
 /// Gives state its places and returns the bytes it takes.
@@ -166,7 +170,7 @@ void SchedulePass::runOnOperation() {
   if (failed(target)) return signalPassFailure();
   MemorySettings settings = MemorySettings::of(module);
   llvm::StringMap<int64_t> stateOffsets;
-  int64_t stateBytes = placeState(module, stateOffsets), arena = stateBytes, bound = stateBytes;
+  int64_t stateBytes = placeState(module, stateOffsets), arena = stateBytes, bound = stateBytes, lacking = 0;
   for (func::FuncOp function : entryFunctions(module)) {
     unsigned copies = 0;
     FailureOr<StoragePlan> plan = planStorage(function, copies);
@@ -174,8 +178,10 @@ void SchedulePass::runOnOperation() {
     if (failed(plan)) return signalPassFailure();
     // Not for `init`, which runs once, nor for an audit, which pairs the calls of two functions by their order.
     if (function.getName() != "init" && !hasShadow(module)) {
-      if (overlapsExchanges || target->overlapsExchanges)
-        overlap(function, *plan, largestArena(settings, *target) - stateBytes);
+      if (overlapsExchanges || target->overlapsExchanges) {
+        int64_t bytes = overlap(function, *plan, largestArena(settings, *target) - stateBytes);
+        if (function.getName() == "step") lacking = bytes;
+      }
       MemoryLimit limit(function, *plan, stateBytes, settings.arena);
       if (target->fusesLaunches) fuseKernels(function, *plan, limit);
       if (target->fusesGemms && !hasFusedGemms(function)) gemmsFused += fuseGemmsHorizontally(function, limit);
@@ -192,5 +198,6 @@ void SchedulePass::runOnOperation() {
   Builder builder(module.getContext());
   module->setAttr(attrs::arena, builder.getI64IntegerAttr(arena));
   module->setAttr(attrs::arenaBound, builder.getI64IntegerAttr(bound));
+  if (lacking > 0) module->setAttr(attrs::lacking, builder.getI64IntegerAttr(lacking));
   arenaBytes = arena, lowerBound = bound;
 }

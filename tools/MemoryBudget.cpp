@@ -44,9 +44,11 @@ static void limitSearch(ModuleOp module, std::optional<int64_t> bytes) {
   setOrRemoveAttr(module, attrs::searchMemory, attribute);
 }
 
-void tessera::limitArena(ModuleOp module, int64_t bytes) {
+/// Tells a module what its arena may take, and how much of that recomputation leaves to exchanges beside kernels.
+static void limitArena(ModuleOp module, std::optional<int64_t> bytes, int64_t exchanges) {
+  if (!bytes) return;
   MemorySettings settings = MemorySettings::of(module);
-  settings.arena = bytes;
+  settings.arena = bytes, settings.exchanges = exchanges;
   settings.record(module);
 }
 
@@ -57,6 +59,7 @@ struct PlannedProgram {
   std::optional<int64_t> searched; ///< the limit of the search for a sharding;
                                    ///< none: what follows from the options
   std::optional<int64_t> arena;    ///< what the arena may take; none: no limit
+  int64_t exchanges = 0;           ///< what of it recomputation leaves to exchanges beside kernels
   int64_t bytes = std::numeric_limits<int64_t>::max();
   int64_t ofArena = 0;       ///< of these bytes
   double seconds = INFINITY; ///< of a step; infinite: not known
@@ -128,6 +131,7 @@ public:
 private:
   int planOnce(PlannedProgram &program);
   int planWithin(PlannedProgram &program);
+  int leaveRoom(PlannedProgram &program);
   int planOtherShardings();
   int keepIfBetter(std::optional<int64_t> searched);
   int finish();
@@ -146,7 +150,7 @@ private:
 int BudgetRuns::planOnce(PlannedProgram &program) {
   Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
   limitSearch(*trial.module, program.searched);
-  if (program.arena) limitArena(*trial.module, *program.arena);
+  limitArena(*trial.module, program.arena, program.exchanges);
   PhaseRun unseen(quiet, run.common);
   unseen.heldWarnings = &program.warnings;
   if (int status = runPhasesAndPredict(trial, quiet, unseen)) return status;
@@ -191,11 +195,33 @@ int BudgetRuns::planWithin(PlannedProgram &program) {
   return ExitDone;
 }
 
+/// A plan that recomputes as little as fits may leave no room for exchanges beside kernels, and what is lost as kernels
+/// wait for them may be more than what is recomputed in the next smaller plans. So some of these are tried.
+int BudgetRuns::leaveRoom(PlannedProgram &program) {
+  auto lacking = (*program.input.module)->getAttrOfType<IntegerAttr>(attrs::lacking);
+  bool canRecompute = MemorySettings::of(*program.input.module).getMode() == RematMode::Auto;
+  if (!lacking || !canRecompute || program.bytes > budget) return ExitDone;
+  int64_t arena = program.arena.value_or(program.ofArena + budget - program.bytes);
+  for (int64_t parts : {4, 2, 1}) {
+    PlannedProgram other;
+    other.searched = program.searched, other.arena = arena, other.exchanges = lacking.getInt() / parts;
+    if (int status = planOnce(other)) return status;
+    if (other.bytes > budget || other.seconds >= program.seconds) continue;
+    other.warnings = std::move(program.warnings);
+    program = std::move(other);
+  }
+  return ExitDone;
+}
+
 /// Plans with what a search within so many bytes finds.
 int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
+  constexpr double nearly = 1.05;
   PlannedProgram program;
   program.searched = searched;
   if (int status = planWithin(program)) return status;
+  bool isNear = program.seconds < nearly * best.seconds;
+  if (isNear)
+    if (int status = leaveRoom(program)) return status;
   found = SearchResult::of(*program.input.module), program.sharding = run.common->found;
   bool fits = program.bytes <= budget, doesBest = best.bytes <= budget;
   if (fits != doesBest ? fits : fits ? program.seconds < best.seconds : program.isBelow(best))
@@ -243,10 +269,11 @@ int BudgetRuns::planOtherShardings() {
 int BudgetRuns::find() {
   bool mayChoose = searches(*input.module);
   if (int status = keepIfBetter(mayChoose ? std::optional(unlimited) : std::nullopt)) return status;
-  // One that recomputes nothing is the fastest one, and one that recomputes
-  // little nearly.
-  constexpr double little = 0.01;
-  bool isFastest = best.bytes <= budget && best.recomputation <= little * best.seconds;
+  // One that recomputes nothing, and whose exchanges all have room beside
+  // kernels, is the fastest one, and one that recomputes very little nearly.
+  constexpr double little = 0.001;
+  bool isFastest = best.bytes <= budget && best.recomputation <= little * best.seconds &&
+                   !(*best.input.module)->hasAttr(attrs::lacking);
   if (mayChoose && !isFastest)
     if (int status = planOtherShardings()) return status;
   return finish();
@@ -269,7 +296,7 @@ int BudgetRuns::finish() {
     return ExitDone;
   }
   limitSearch(*input.module, best.searched);
-  if (best.arena) limitArena(*input.module, *best.arena);
+  limitArena(*input.module, best.arena, best.exchanges);
   run.printsWarnings = false; // again
   run.common->tiled.clear();  // it is not explained
   return runPhasesAndPredict(input, options, run);

@@ -15,9 +15,6 @@ namespace tessera {
 /// The budget of a module, if its phases up to those that the options name have yet to find what the arena may take.
 std::optional<int64_t> budgetToFind(mlir::ModuleOp module, const CommandOptions &options);
 
-/// Tells a module what its arena may take.
-void limitArena(mlir::ModuleOp module, int64_t bytes);
-
 /// Runs the phases such that the program fits into `budget` bytes: first without recomputation; if that does not fit,
 /// the phase `rematerialize` gets to know what the arena may take. Where a sharding is searched for, several are tried,
 /// from the fastest one on. Prints errors, and returns an exit status.

@@ -111,7 +111,7 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
 }
 
 int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, PhaseRun &run) {
-  std::optional<int64_t> arena = MemorySettings::of(*input.module).arena;
+  const MemorySettings memory = MemorySettings::of(*input.module);
   Attribute searchMemory = (*input.module)->getAttr(attrs::searchMemory);
   if (int status = runPhasesOf(input, options, run)) return status;
   ModuleOp module = *input.module;
@@ -122,7 +122,7 @@ int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, Ph
   again.input.predictRows = rows;
   Input smaller = readForTarget(*module.getContext(), again);
   if (!smaller.module) return ExitDone; // the model cannot have fewer rows
-  if (arena) limitArena(*smaller.module, *arena);
+  memory.record(*smaller.module);
   if (searchMemory) (*smaller.module)->setAttr(attrs::searchMemory, searchMemory);
   Attribute found = module->getAttr(attrs::foundSharding);
   again.plansDevices = false; // what is found for the step is the same, and was explained

@@ -46,7 +46,7 @@ inline constexpr llvm::StringLiteral searchMemory = "tsr.search_memory";
 /// "library": the library that moves bytes between GPUs also adds, in an order of its own; absent: generated code does.
 inline constexpr llvm::StringLiteral reductions = "tsr.reductions";
 // What the user says about memory (ir/program/MemorySettings.h), and what the phase `rematerialize` found.
-inline constexpr llvm::StringLiteral memory = "tsr.memory";       ///< dictionary {budget, arena}, in bytes
+inline constexpr llvm::StringLiteral memory = "tsr.memory";       ///< dictionary of bytes
 inline constexpr llvm::StringLiteral remat = "tsr.remat";         ///< what is recomputed: a word
 inline constexpr llvm::StringLiteral save = "tsr.save";           ///< patterns of the values that are saved
 inline constexpr llvm::StringLiteral recompute = "tsr.recompute"; ///< patterns of those that are recomputed
@@ -61,6 +61,8 @@ inline constexpr llvm::StringLiteral problem = "tsr.problem";
 inline constexpr llvm::StringLiteral arena = "tsr.arena"; ///< bytes of the arena, after `schedule`
 /// No places in the order of the ops need an arena of fewer bytes, after `schedule`.
 inline constexpr llvm::StringLiteral arenaBound = "tsr.arena_bound";
+/// What the arena lacks for all exchanges of `step` to run beside kernels, after `schedule`; absent: nothing.
+inline constexpr llvm::StringLiteral lacking = "tsr.lacking";
 // On arguments and results of entry functions.
 inline constexpr llvm::StringLiteral state = "tsr.state"; ///< symbol of the state entry that the value is
 inline constexpr llvm::StringLiteral input =

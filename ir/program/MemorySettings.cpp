@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace tessera;
 
 static constexpr StringLiteral modeNames[] = {"auto", "none", "layer", "sqrt"};
-static constexpr StringLiteral budgetKey = "budget", arenaKey = "arena", wishKey = "wish";
+static constexpr StringLiteral budgetKey = "budget", arenaKey = "arena", exchangesKey = "exchanges", wishKey = "wish";
 
 ArrayRef<StringLiteral> tessera::rematModes() { return modeNames; }
 
@@ -34,6 +34,7 @@ MemorySettings MemorySettings::of(ModuleOp module) {
       return value ? std::optional(value.getInt()) : std::nullopt;
     };
     settings.budget = number(budgetKey), settings.arena = number(arenaKey), settings.isWish = memory.contains(wishKey);
+    settings.exchanges = number(exchangesKey).value_or(0);
   }
   if (auto mode = module->getAttrOfType<StringAttr>(attrs::remat)) settings.mode = parseRematMode(mode.getValue());
   settings.saved = strings(module, attrs::save), settings.recomputed = strings(module, attrs::recompute);
@@ -46,6 +47,7 @@ void MemorySettings::record(ModuleOp module) const {
   SmallVector<NamedAttribute> memory;
   if (arena) memory.push_back(builder.getNamedAttr(arenaKey, builder.getI64IntegerAttr(*arena)));
   if (budget) memory.push_back(builder.getNamedAttr(budgetKey, builder.getI64IntegerAttr(*budget)));
+  if (exchanges > 0) memory.push_back(builder.getNamedAttr(exchangesKey, builder.getI64IntegerAttr(exchanges)));
   if (isWish) memory.push_back(builder.getNamedAttr(wishKey, builder.getUnitAttr()));
   set(attrs::memory, memory.empty() ? Attribute() : builder.getDictionaryAttr(memory));
   set(attrs::remat, mode ? builder.getStringAttr(modeNames[static_cast<size_t>(*mode)]) : Attribute());

@@ -3,7 +3,8 @@
 // What the user says about memory, as the module records it:
 //
 //   tsr.memory = {budget = 8589934592, arena = 8550000000}   bytes of the program, and what of them its arena may take
-//                                                            `wish` beside them: more is no error
+//                                                            `wish` beside them: more is no error; `exchanges`: what
+//                                                            recomputation leaves free of the arena
 //   tsr.remat = "layer"                                       what is recomputed; absent: what the budget asks for
 //   tsr.save = ["h.attn.*"], tsr.recompute = ["h.mlp.up"]     values that are saved, or recomputed, whatever the rest
 //
@@ -33,6 +34,7 @@ enum class RematMode {
 struct MemorySettings {
   std::optional<int64_t> budget;              ///< bytes that the program may use in all
   std::optional<int64_t> arena;               ///< of them, that the arena may take; none: not known yet
+  int64_t exchanges = 0;                      ///< bytes of the arena for places of exchanges beside kernels
   bool isWish = false;                        ///< a program that takes more than the budget is no error
   std::optional<RematMode> mode;              ///< none: `Auto` with a budget, else `None`
   std::vector<std::string> saved, recomputed; ///< patterns of names

@@ -101,6 +101,7 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::leaves, is<IntegerAttr>, "an integer"},
     {attrs::reductions, isLibrary, "\"library\""},
     {attrs::arena, isSize, "a size of at most 2^56 bytes"},
+    {attrs::lacking, isSize, "a size of at most 2^56 bytes"},
 };
 
 static constexpr AttributeForm ofValues[] = {

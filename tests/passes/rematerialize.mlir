@@ -4,6 +4,7 @@
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "layer", tsr.save = ["h.up"]/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.recompute = ["*.dropout"]/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=PIN
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "auto", tsr.memory = {arena = 19000}/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=SPANS
+// RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "auto", tsr.memory = {arena = 25600, exchanges = 6600}/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=SPANS
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "sqrt"/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=SQRT
 // RUN: tessera-opt %s --tsr-rematerialize=find-frontier=true | FileCheck %s --check-prefix=FRONTIER
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "sqrt"/' %s | tessera-opt --tsr-rematerialize=find-frontier=true | FileCheck %s --check-prefix=UNIFORM
