@@ -198,6 +198,6 @@ void SchedulePass::runOnOperation() {
   Builder builder(module.getContext());
   module->setAttr(attrs::arena, builder.getI64IntegerAttr(arena));
   module->setAttr(attrs::arenaBound, builder.getI64IntegerAttr(bound));
-  if (lacking > 0) module->setAttr(attrs::lacking, builder.getI64IntegerAttr(lacking));
+  if (lacking > 0) module->setAttr(attrs::arenaLacking, builder.getI64IntegerAttr(lacking));
   arenaBytes = arena, lowerBound = bound;
 }

@@ -195,12 +195,13 @@ int BudgetRuns::planWithin(PlannedProgram &program) {
   return ExitDone;
 }
 
-/// A plan that recomputes as little as fits may leave no room for exchanges beside kernels, and what is lost as kernels
-/// wait for them may be more than what is recomputed in the next smaller plans. So some of these are tried.
+/// A program is within the budget. But a plan that recomputes as little as fits may leave no room for exchanges beside
+/// kernels, and what is lost as kernels wait for them may be more than what is recomputed in the next smaller plans. So
+/// some of these are tried.
 int BudgetRuns::leaveRoom(PlannedProgram &program) {
-  auto lacking = (*program.input.module)->getAttrOfType<IntegerAttr>(attrs::lacking);
+  auto lacking = (*program.input.module)->getAttrOfType<IntegerAttr>(attrs::arenaLacking);
   bool canRecompute = MemorySettings::of(*program.input.module).getMode() == RematMode::Auto;
-  if (!lacking || !canRecompute || program.bytes > budget) return ExitDone;
+  if (!lacking || !canRecompute) return ExitDone;
   int64_t arena = program.arena.value_or(program.ofArena + budget - program.bytes);
   for (int64_t parts : {4, 2, 1}) {
     PlannedProgram other;
@@ -219,11 +220,10 @@ int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
   PlannedProgram program;
   program.searched = searched;
   if (int status = planWithin(program)) return status;
-  bool isNear = program.seconds < nearly * best.seconds;
-  if (isNear)
+  bool fits = program.bytes <= budget, doesBest = best.bytes <= budget;
+  if (fits && (!doesBest || program.seconds < nearly * best.seconds))
     if (int status = leaveRoom(program)) return status;
   found = SearchResult::of(*program.input.module), program.sharding = run.common->found;
-  bool fits = program.bytes <= budget, doesBest = best.bytes <= budget;
   if (fits != doesBest ? fits : fits ? program.seconds < best.seconds : program.isBelow(best))
     best = std::move(program);
   return ExitDone;
@@ -273,7 +273,7 @@ int BudgetRuns::find() {
   // kernels, is the fastest one, and one that recomputes very little nearly.
   constexpr double little = 0.001;
   bool isFastest = best.bytes <= budget && best.recomputation <= little * best.seconds &&
-                   !(*best.input.module)->hasAttr(attrs::lacking);
+                   !(*best.input.module)->hasAttr(attrs::arenaLacking);
   if (mayChoose && !isFastest)
     if (int status = planOtherShardings()) return status;
   return finish();

@@ -62,7 +62,7 @@ inline constexpr llvm::StringLiteral arena = "tsr.arena"; ///< bytes of the aren
 /// No places in the order of the ops need an arena of fewer bytes, after `schedule`.
 inline constexpr llvm::StringLiteral arenaBound = "tsr.arena_bound";
 /// What the arena lacks for all exchanges of `step` to run beside kernels, after `schedule`; absent: nothing.
-inline constexpr llvm::StringLiteral lacking = "tsr.lacking";
+inline constexpr llvm::StringLiteral arenaLacking = "tsr.arena_lacking";
 // On arguments and results of entry functions.
 inline constexpr llvm::StringLiteral state = "tsr.state"; ///< symbol of the state entry that the value is
 inline constexpr llvm::StringLiteral input =

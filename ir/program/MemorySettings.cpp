@@ -26,6 +26,16 @@ static std::vector<std::string> strings(ModuleOp module, StringRef key) {
   return list;
 }
 
+bool MemorySettings::isRecorded(Attribute attribute) {
+  auto memory = dyn_cast<DictionaryAttr>(attribute);
+  return memory && llvm::all_of(memory, [](NamedAttribute entry) {
+           if (entry.getName() == wishKey) return isa<UnitAttr>(entry.getValue());
+           auto bytes = dyn_cast<IntegerAttr>(entry.getValue());
+           return llvm::is_contained({budgetKey, arenaKey, exchangesKey}, entry.getName().getValue()) && bytes &&
+                  bytes.getType().isSignlessInteger(64) && bytes.getInt() >= 0;
+         });
+}
+
 MemorySettings MemorySettings::of(ModuleOp module) {
   MemorySettings settings;
   if (auto memory = module->getAttrOfType<DictionaryAttr>(attrs::memory)) {

@@ -43,6 +43,8 @@ struct MemorySettings {
   RematMode getMode() const { return mode ? *mode : budget ? RematMode::Auto : RematMode::None; }
   bool hasPins() const { return !saved.empty() || !recomputed.empty(); }
 
+  /// Whether an attribute can be `tsr.memory`.
+  static bool isRecorded(mlir::Attribute attribute);
   static MemorySettings of(mlir::ModuleOp module);
   /// Replaces what the module records.
   void record(mlir::ModuleOp module) const;

@@ -2,6 +2,7 @@
 
 #include "ir/program/VerifyProgram.h"
 #include "ir/program/Machines.h"
+#include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
 #include "ir/program/ShardSettings.h"
 #include "llvm/ADT/StringSet.h"
@@ -76,6 +77,11 @@ static bool isLibrary(Attribute attribute) {
   return word && word.getValue() == ShardSettings::libraryReductions;
 }
 
+static bool isRematMode(Attribute attribute) {
+  auto word = dyn_cast<StringAttr>(attribute);
+  return word && parseRematMode(word.getValue());
+}
+
 template <typename AttrT> static bool is(Attribute attribute) { return isa<AttrT>(attribute); }
 
 namespace {
@@ -100,8 +106,12 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::zero, isZeroLevel, "0, 1, 2 or 3"},
     {attrs::leaves, is<IntegerAttr>, "an integer"},
     {attrs::reductions, isLibrary, "\"library\""},
+    {attrs::memory, MemorySettings::isRecorded, "a dictionary of sizes, `budget`, `arena` and `exchanges`, and `wish`"},
+    {attrs::remat, isRematMode, "a word such as \"auto\" or \"layer\""},
+    {attrs::save, isListOfNames, "a list of names"},
+    {attrs::recompute, isListOfNames, "a list of names"},
     {attrs::arena, isSize, "a size of at most 2^56 bytes"},
-    {attrs::lacking, isSize, "a size of at most 2^56 bytes"},
+    {attrs::arenaLacking, isSize, "a size of at most 2^56 bytes"},
 };
 
 static constexpr AttributeForm ofValues[] = {

@@ -129,7 +129,7 @@ module attributes {tsr.axes = ["layer", "data", "m", "n"], tsr.phase = "tile", t
 // Where there is no memory for all, those that need the least of it run beside kernels.
 // All of this program take 1280 bytes. What is lacking for them is recorded.
 // CHECK: tsr.arena = 1152
-// CHECK-SAME: tsr.lacking = 1 : i64
+// CHECK-SAME: tsr.arena_lacking = 1 : i64
 // CHECK-LABEL: func.func @step
 // CHECK: tsr.start all_gather {{.*}}tsr.early
 // CHECK-NOT: tsr.late
@@ -168,7 +168,7 @@ module attributes {tsr.axes = ["layer", "data", "m", "n"], tsr.phase = "tile", t
 // -----
 
 // CHECK: tsr.arena = 1024
-// CHECK-SAME: tsr.lacking = 129 : i64
+// CHECK-SAME: tsr.arena_lacking = 129 : i64
 // CHECK-LABEL: func.func @step
 // CHECK-NOT: tsr.early
 // CHECK-NOT: tsr.late
