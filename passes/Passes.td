@@ -416,7 +416,9 @@ def RematerializePass : Tsr_ModulePass<"tsr-rematerialize"> {
   }];
   let options = [Option<"threads", "threads", "int", "0", "threads that a program for a CPU will have; 0: one">,
                  Option<"findsFrontier", "find-frontier", "bool", "false",
-                        "list plans in `tsr.frontier` even if nothing is asked for">];
+                        "list plans in `tsr.frontier` even if nothing is asked for">,
+                 Option<"pricesValues", "price-values", "bool", "false",
+                        "say in `tsr.layer_values` what the alternative of each value costs">];
 }
 
 def SchedulePass : Tsr_ModulePass<"tsr-schedule"> {

@@ -29,6 +29,7 @@ struct PipelineOptions {
   int threads = 0;                    ///< that a program for a CPU will have; 0: one
   bool explains = false;              ///< `shard` also prices what the user fixed, and what it rejected
   bool findsFrontier = false;         ///< `rematerialize` lists its plans even if nothing is asked for
+  bool pricesValues = false;          ///< `rematerialize` prices the alternative of each value of a layer
   SearchMemory *searches = nullptr;   ///< what `shard` found in earlier runs; null: nothing
   FrontierMemory *frontier = nullptr; ///< what `rematerialize` found in an earlier run; null: nothing
 };

@@ -111,7 +111,7 @@ size_t RematerializePass::choose(ArrayRef<FrontierPoint> frontier, int64_t arena
   int64_t room = arena - stateBytes(getOperation());
   size_t chosen = firstWithin(frontier, room - MemorySettings::of(getOperation()).exchanges, step);
   // The bound is for the order of ops here: a plan that fits only if ops move is compared with others of its size.
-  int64_t live = std::max(room, frontier[chosen].bytes <= room ? 0 : frontier[chosen].live);
+  int64_t live = std::max(room, frontier[chosen].live);
   double bound = TimeBound(step, pins, times).secondsWithin(live), whole = 0;
   if (std::isinf(bound)) bound = 0; // none of the order of ops here fits: nothing is known of others
   for (Operation &op : step.getBody().front()) whole += times.secondsOf(&op);
@@ -138,7 +138,7 @@ void RematerializePass::recordPlans(func::FuncOp step, const OpTimes &times) {
   std::vector<FrontierPoint> frontier = *found;
   // The fastest plan may recompute what the backward pass computes anyway.
   if (recomputesAny(frontier.front().plan)) frontier.insert(frontier.begin(), measure(step, {}, 0));
-  recordFrontier(step, frontier, 0, names, times);
+  recordFrontier(step, frontier, 0, names, times, pricesValues);
 }
 
 /// The same on a copy with fused GEMMs, where the target has them: `step` and its code stay as they are.
@@ -175,7 +175,7 @@ LogicalResult RematerializePass::rewrite(func::FuncOp step, const Target &target
     if (failed(checkPins(pins))) return failure();
   }
   if (mode == RematMode::Auto && settings.arena) chosen = choose(frontier, *settings.arena, step, pins, times);
-  if (!isUniform || findsFrontier) recordFrontier(step, frontier, chosen, pins, times);
+  if (!isUniform || findsFrontier) recordFrontier(step, frontier, chosen, pins, times, pricesValues);
   applyPlan(step, frontier[chosen].plan);
   renameKernels(getOperation());
   return success();

@@ -47,6 +47,9 @@ struct CommandOptions {
   std::vector<std::string> profiles; ///< of `calibrate`: take the times of these
   bool useCache = true;
   std::vector<std::string> programArguments; ///< of `train`: passed to the program
+
+  /// Whether it is shown what the alternatives of the values of layers cost, which takes a while to find out.
+  bool pricesValues() const { return !isTrial && (listsValues || json || !report.empty()); }
 };
 
 /// Enters what `on` says: the device, and from it the target and the processor. Prints errors, among them what

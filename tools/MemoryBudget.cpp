@@ -121,7 +121,7 @@ class BudgetRuns {
 public:
   BudgetRuns(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run)
       : budget(budget), input(input), options(options), quiet(options), run(run) {
-    quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = false;
+    quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = quiet.json = quiet.listsValues = false;
     if (searches(*input.module)) quiet.plansDevices = false; // prices take as long as a search, and are of the last one
     run.common->keepsTiled = true;
   }
@@ -289,7 +289,7 @@ int BudgetRuns::finish() {
   bool takesLeast = options.takesLeast || MemorySettings::of(*input.module).isWish;
   if (!fits && !takesLeast) return refuseBudget(*best.input.module, budget, best.bytes, options);
   bool stopsEarly = !options.compileTo.empty() && options.compileTo != "schedule";
-  bool isComplete = !stopsEarly && options.dumpDir.empty() && options.report.empty() && !options.timing &&
+  bool isComplete = !stopsEarly && options.dumpDir.empty() && !options.pricesValues() && !options.timing &&
                     options.plansDevices == quiet.plansDevices;
   if (isComplete) {
     input = std::move(best.input);

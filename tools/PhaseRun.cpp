@@ -90,6 +90,7 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
   PipelineOptions pipeline{options.compileTo, &run.dumps, options.timing, {}, options.codegen.threads};
   pipeline.explains = options.plansDevices;
   pipeline.findsFrontier = true, pipeline.frontier = &run.common->frontier;
+  pipeline.pricesValues = options.pricesValues();
   pipeline.searches = &run.common->searches;
   bool keepsFound = !options.mesh.plan.empty() && !(*input.module)->hasAttr(planAttr);
   pipeline.afterPhase = [&](StringRef phase, ModuleOp module) {

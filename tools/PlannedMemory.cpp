@@ -72,8 +72,9 @@ static std::string describeLayers(const LayerValueSpec &value) {
 static std::string describeAlternative(const LayerValueSpec &value) {
   if (!value.alternative) return "";
   const auto [seconds, bytes] = *value.alternative;
-  return fmt::format("{}: {}{} a step, {} {}", value.saved > 0 ? "recompute" : "save", seconds < 0 ? "-" : "+",
-                     formatSeconds(std::abs(seconds)), formatBytes(std::abs(bytes)), bytes <= 0 ? "less" : "more");
+  std::string memory = bytes == 0 ? "no less memory" : formatBytes(std::abs(bytes)) + (bytes < 0 ? " less" : " more");
+  return fmt::format("{}: {}{} a step, {}", value.saved > 0 ? "recompute" : "save", seconds < 0 ? "-" : "+",
+                     formatSeconds(std::abs(seconds)), memory);
 }
 
 std::string PlannedMemory::describeValues() const {

@@ -120,8 +120,10 @@ static void addDivisions(const LayerPair &pair, const Policy &from, const Policy
 }
 
 /// Segments of `each` layers that recompute as `inside` says; what is left over at the end is like the inside of one.
-static Stage segmentStage(int64_t layers, int64_t each, const Policy &inside, double layerSeconds, double inputBytes) {
-  int64_t segments = layers / each, rest = layers % each;
+/// The backward pass has freed that when it comes to the segments, one of which at a time has saved its layers.
+static Stage segmentStage(const LayerPair &pair, int64_t each, const Policy &inside, double layerSeconds) {
+  int64_t layers = layersOf(pair), segments = layers / each, rest = layers % each, inputBytes = 0;
+  for (Value value : RepeatOp(pair.forward).getCarried()) inputBytes += tensorType(value).getNumBytes();
   Stage stage;
   LayerSpan span;
   span.layers = segments * each, span.segments = segments;
@@ -129,7 +131,7 @@ static Stage segmentStage(int64_t layers, int64_t each, const Policy &inside, do
   stage.spans.push_back(std::move(span));
   if (rest > 0) stage.spans.push_back(spanOf(rest, inside));
   stage.seconds = static_cast<double>(layers) * inside.seconds + static_cast<double>(segments * each) * layerSeconds;
-  stage.bytes = static_cast<double>(segments) * inputBytes + static_cast<double>((each + rest) * inside.bytes);
+  stage.bytes = static_cast<double>(segments * inputBytes + each * inside.bytes + (rest > 0 ? joinedBytes(pair) : 0));
   return stage;
 }
 
@@ -137,12 +139,11 @@ static void addSegments(const LayerPair &pair, ArrayRef<Policy> hull, const OpTi
                         std::vector<Stage> &stages) {
   RepeatOp forward = pair.forward;
   int64_t layers = forward.getAxis().getSize();
-  double layerSeconds = times.secondsOf(forward) / static_cast<double>(layers), inputBytes = 0;
-  for (Value value : forward.getCarried()) inputBytes += static_cast<double>(tensorType(value).getNumBytes());
+  double layerSeconds = times.secondsOf(forward) / static_cast<double>(layers);
   std::vector<Stage> found;
   for (int64_t each = 2; each <= layers / 2; each += std::max<int64_t>(1, each / 4))
     for (const Policy &inside : {hull.front(), hull.back()})
-      found.push_back(segmentStage(layers, each, inside, layerSeconds, inputBytes));
+      found.push_back(segmentStage(pair, each, inside, layerSeconds));
   llvm::stable_sort(found, [](const Stage &a, const Stage &b) { return a.seconds < b.seconds; });
   for (Stage &stage : found)
     if (stage.bytes < stages.back().bytes) stages.push_back(std::move(stage));
@@ -263,10 +264,22 @@ static std::deque<FrontierPoint> evaluate(func::FuncOp step, std::vector<Planned
   return points;
 }
 
+/// Whether ops that move may bring a plan's memory down to so many bytes.
+static bool isNear(const FrontierPoint &point, int64_t bytes) { return point.bytes - point.bytes / nearDivisor <= bytes; }
+
+/// Which plan takes the least memory depends on the order of ops that `schedule` finds: of those near the least, it is
+/// found here.
+static void moveOpsOfLeast(func::FuncOp step, std::deque<FrontierPoint> &points) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const FrontierPoint &point : points) least = std::min(least, point.bytes);
+  for (FrontierPoint &point : points)
+    if (isNear(point, least)) point.bytes = measure(step, point.plan, point.seconds, true).bytes;
+}
+
 size_t tessera::firstWithin(ArrayRef<FrontierPoint> frontier, int64_t room, func::FuncOp step) {
   for (auto [i, point] : llvm::enumerate(frontier)) {
-    bool isNear = point.bytes - point.bytes / nearDivisor <= room;
-    if (point.bytes <= room || (isNear && measure(step, point.plan, point.seconds, true).bytes <= room)) return i;
+    bool fits = point.bytes <= room;
+    if (fits || (isNear(point, room) && measure(step, point.plan, point.seconds, true).bytes <= room)) return i;
   }
   return frontier.size() - 1;
 }
@@ -286,8 +299,10 @@ std::vector<FrontierPoint> tessera::findFrontier(func::FuncOp step, PinPatterns 
   std::vector<PlannedStages> path = pathThrough(stages, blocks);
   llvm::stable_sort(path, [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
   size_t stride = (path.size() + mostPlans - 1) / mostPlans;
+  std::deque<FrontierPoint> points = evaluate(step, std::move(path), stride);
+  moveOpsOfLeast(step, points);
   std::vector<FrontierPoint> frontier;
-  for (FrontierPoint &point : evaluate(step, std::move(path), stride))
+  for (FrontierPoint &point : points)
     if (frontier.empty() || point.bytes < frontier.back().bytes) frontier.push_back(std::move(point));
   return frontier;
 }
@@ -302,7 +317,7 @@ FrontierPoint tessera::findUniform(func::FuncOp step, PinPatterns &pins, const O
     double layerSeconds = times.secondsOf(forward) / static_cast<double>(layers);
     Stage stage;
     if (usesSegments && layers > 2)
-      stage = segmentStage(layers, each, hull.back(), layerSeconds, 0);
+      stage = segmentStage(pair, each, hull.back(), layerSeconds);
     else
       stage.spans = {spanOf(layers, hull.back())}, stage.seconds = static_cast<double>(layers) * hull.back().seconds;
     seconds += stage.seconds * static_cast<double>(timesRun(forward->getBlock()));

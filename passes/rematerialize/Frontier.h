@@ -27,7 +27,7 @@ struct FrontierPoint {
   RecomputePlan plan;
   double seconds = 0; ///< that a step takes longer than without recomputation
   int64_t bytes = 0;  ///< of the arena, without state
-  int64_t live = 0;   ///< of them at most at a time; no packing needs less
+  int64_t live = 0;   ///< at most at a time, in the order of ops that the step has; no packing needs less
 };
 
 /// The blocks of a function with ops of several passes: its body, and those of repeats such as that of micro-batches.

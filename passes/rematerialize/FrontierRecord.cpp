@@ -40,7 +40,7 @@ static Attribute asAttribute(const LayerValue &value, Builder &builder) {
 }
 
 void tessera::recordFrontier(func::FuncOp step, ArrayRef<FrontierPoint> frontier, size_t chosen,
-                             const PinPatterns &names, const OpTimes &times) {
+                             const PinPatterns &names, const OpTimes &times, bool pricesValues) {
   auto module = step->getParentOfType<ModuleOp>();
   Builder builder(step.getContext());
   int64_t state = stateBytes(module);
@@ -52,7 +52,7 @@ void tessera::recordFrontier(func::FuncOp step, ArrayRef<FrontierPoint> frontier
     if (i == chosen) record.add("chosen", builder.getUnitAttr());
     points.push_back(record.get());
   }
-  for (const LayerValue &value : listLayerValues(step, frontier[chosen].plan, names, times))
+  for (const LayerValue &value : listLayerValues(step, frontier[chosen].plan, names, times, pricesValues))
     values.push_back(asAttribute(value, builder));
   module->setAttr(attrs::frontier, builder.getArrayAttr(points));
   if (!values.empty()) module->setAttr(attrs::layerValues, builder.getArrayAttr(values));

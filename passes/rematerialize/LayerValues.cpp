@@ -15,19 +15,37 @@ struct SpanPolicy {
   llvm::SetVector<Value> saved;
 };
 
-/// The values of one stack.
+/// A plan of recomputation for a step, and the memory that it takes.
+struct MeasuredPlan {
+  func::FuncOp step;
+  RecomputePlan plan;
+  std::optional<int64_t> bytes; ///< of the arena; none: not measured
+
+  void measureBytes() { bytes = measure(step, plan, 0, true).bytes; }
+  /// Bytes that the step takes more with other spans for a stack.
+  int64_t moreWith(size_t stack, std::vector<LayerSpan> spans) const {
+    MeasuredPlan other = *this;
+    other.plan.pairs[stack] = std::move(spans), other.measureBytes();
+    return *other.bytes - *bytes;
+  }
+};
+
+/// The values of one stack, by its number.
 class StackValues {
 public:
-  StackValues(const LayerPair &pair, ArrayRef<LayerSpan> spans, const PinPatterns &names, const OpTimes &times);
+  StackValues(const LayerPair &pair, size_t stack, const MeasuredPlan &plan, const PinPatterns &names,
+              const OpTimes &times);
   void list(std::vector<LayerValue> &values);
 
 private:
   SpanPolicy policyOf(int64_t layers, llvm::BitVector recomputed) const;
-  LayerAlternative costOf(const SpanPolicy &policy) const;
+  double secondsOf(const SpanPolicy &policy) const;
   std::optional<LayerAlternative> alternativeOf(int unit, const LayerValue &value) const;
   LayerValue describe(Value root) const;
 
   const LayerPair &pair;
+  size_t stack;
+  const MeasuredPlan &plan;
   const PinPatterns &names;
   const OpTimes &times;
   RepeatOp forward;
@@ -39,10 +57,11 @@ private:
 
 } // namespace
 
-StackValues::StackValues(const LayerPair &pair, ArrayRef<LayerSpan> spans, const PinPatterns &names,
+StackValues::StackValues(const LayerPair &pair, size_t stack, const MeasuredPlan &plan, const PinPatterns &names,
                          const OpTimes &times)
-    : pair(pair), names(names), times(times), forward(pair.forward), layers(forward.getAxis().getSize()),
-      credits(creditsOf(pair, times)) {
+    : pair(pair), stack(stack), plan(plan), names(names), times(times), forward(pair.forward),
+      layers(forward.getAxis().getSize()), credits(creditsOf(pair, times)) {
+  ArrayRef<LayerSpan> spans = plan.plan.pairs[stack];
   if (spans.empty()) policies.push_back(policyOf(layers, llvm::BitVector(pair.units.size())));
   for (const LayerSpan &span : spans)
     if (span.segments == 0)
@@ -57,29 +76,28 @@ SpanPolicy StackValues::policyOf(int64_t layers, llvm::BitVector recomputed) con
 }
 
 /// Of all layers of the span.
-LayerAlternative StackValues::costOf(const SpanPolicy &policy) const {
-  LayerAlternative cost;
-  for (unsigned unit : policy.recomputed.set_bits()) cost.seconds += secondsOf(pair.units[unit], times);
+double StackValues::secondsOf(const SpanPolicy &policy) const {
+  double seconds = 0;
+  for (unsigned unit : policy.recomputed.set_bits()) seconds += tessera::secondsOf(pair.units[unit], times);
   for (const Credit &credit : credits)
-    if (!credit.units.test(policy.recomputed)) cost.seconds -= credit.seconds;
-  cost.seconds *= static_cast<double>(policy.layers * timesRun(forward->getBlock()));
-  for (Value value : policy.saved) cost.bytes += policy.layers * tensorType(value).getNumBytes();
-  return cost;
+    if (!credit.units.test(policy.recomputed)) seconds -= credit.seconds;
+  return seconds * static_cast<double>(policy.layers * timesRun(forward->getBlock()));
 }
 
 std::optional<LayerAlternative> StackValues::alternativeOf(int unit, const LayerValue &value) const {
-  if (unit < 0 || (value.saved == 0 && segments > 0)) return std::nullopt;
+  if (!plan.bytes || unit < 0 || segments > 0) return std::nullopt;
   bool recomputes = value.saved > 0;
   LayerAlternative change;
+  std::vector<LayerSpan> spans;
   for (const SpanPolicy &policy : policies) {
-    if (policy.recomputed[unit] == recomputes) continue;
     llvm::BitVector units = policy.recomputed;
     units[unit] = recomputes;
     SpanPolicy other = policyOf(policy.layers, std::move(units));
     if (other.recomputed[unit] != recomputes) return std::nullopt;
-    LayerAlternative before = costOf(policy), after = costOf(other);
-    change.seconds += after.seconds - before.seconds, change.bytes += after.bytes - before.bytes;
+    change.seconds += secondsOf(other) - secondsOf(policy);
+    spans.push_back({policy.layers, std::move(other.recomputed), 0, {}});
   }
+  change.bytes = plan.moreWith(stack, std::move(spans));
   return change;
 }
 
@@ -116,12 +134,13 @@ void StackValues::list(std::vector<LayerValue> &values) {
 }
 
 std::vector<LayerValue> tessera::listLayerValues(func::FuncOp step, const RecomputePlan &plan, const PinPatterns &names,
-                                                 const OpTimes &times) {
+                                                 const OpTimes &times, bool priced) {
   std::vector<LayerValue> values;
-  for (auto [i, repeats] : llvm::enumerate(allLayerPairs(step))) {
-    LayerPair pair(repeats.first, repeats.second);
-    ArrayRef<LayerSpan> spans = i < plan.pairs.size() ? ArrayRef<LayerSpan>(plan.pairs[i]) : ArrayRef<LayerSpan>();
-    StackValues(pair, spans, names, times).list(values);
-  }
+  auto pairs = allLayerPairs(step);
+  MeasuredPlan measured{step, plan, std::nullopt};
+  measured.plan.pairs.resize(pairs.size());
+  if (priced && !pairs.empty()) measured.measureBytes();
+  for (auto [i, repeats] : llvm::enumerate(pairs))
+    StackValues(LayerPair(repeats.first, repeats.second), i, measured, names, times).list(values);
   return values;
 }

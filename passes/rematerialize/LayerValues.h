@@ -16,7 +16,7 @@ namespace tessera {
 /// recompute it: as much else as it needs included.
 struct LayerAlternative {
   double seconds = 0; ///< that a step takes longer
-  int64_t bytes = 0;  ///< that the layers save more
+  int64_t bytes = 0;  ///< that the arena takes more
 };
 
 struct LayerValue {
@@ -31,8 +31,9 @@ struct LayerValue {
 };
 
 /// The values of a step to which the plan has yet to be applied, in program order.
+/// Alternatives are left out unless they are `priced`: for each one storage is planned.
 std::vector<LayerValue> listLayerValues(mlir::func::FuncOp step, const RecomputePlan &plan, const PinPatterns &names,
-                                        const OpTimes &times);
+                                        const OpTimes &times, bool priced);
 
 } // namespace tessera
 

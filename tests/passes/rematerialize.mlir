@@ -3,10 +3,10 @@
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "layer"/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=LAYER
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "layer", tsr.save = ["h.up"]/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.recompute = ["*.dropout"]/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=PIN
-// RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "auto", tsr.memory = {arena = 19000}/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=SPANS
-// RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "auto", tsr.memory = {arena = 25600, exchanges = 6600}/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=SPANS
+// RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "auto", tsr.memory = {arena = 19000}/' %s | tessera-opt --tsr-rematerialize=price-values=true | FileCheck %s --check-prefix=SPANS
+// RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "auto", tsr.memory = {arena = 25600, exchanges = 6600}/' %s | tessera-opt --tsr-rematerialize=price-values=true | FileCheck %s --check-prefix=SPANS
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "sqrt"/' %s | tessera-opt --tsr-rematerialize | FileCheck %s --check-prefix=SQRT
-// RUN: tessera-opt %s --tsr-rematerialize=find-frontier=true | FileCheck %s --check-prefix=FRONTIER
+// RUN: tessera-opt %s --tsr-rematerialize="find-frontier=true price-values=true" | FileCheck %s --check-prefix=FRONTIER
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "sqrt"/' %s | tessera-opt --tsr-rematerialize=find-frontier=true | FileCheck %s --check-prefix=UNIFORM
 // Places hold after all of it.
 // RUN: sed 's/tsr.phase = "tile"/&, tsr.remat = "layer"/' %s | tessera-opt --tsr-rematerialize --tsr-verify-phase=phase=rematerialize --tsr-schedule --tsr-verify-phase=phase=schedule | FileCheck %s --check-prefix=PLACES
@@ -98,11 +98,11 @@
 // WITHIN: tsr.arena = 18688
 
 // Plans are listed without a budget too; the first one is taken.
-// FRONTIER: tsr.frontier = [{arena = 25600 : i64, chosen, live = 25600 : i64, seconds = 0.000000e+00 : f64, what = "nothing"}, {{.*}}, {arena = 16000 : i64, live
+// FRONTIER: tsr.frontier = [{arena = 25600 : i64, chosen, live = 25600 : i64, seconds = 0.000000e+00 : f64, what = "nothing"}, {{.*}}, {arena = 13952 : i64, live
 // What they recompute is said in words, and what layers save by value: `up` can be recomputed from what is dropped out of, which is saved.
 // FRONTIER-SAME: what = "layer x 6: 1 of 3 ops"}]
-// FRONTIER-SAME: tsr.layer_values = [{alternative = {bytes = 0 : i64, seconds = {{[0-9.E-]+}} : f64}, axis = "layer", bytes = 6144 : i64, layers = 6 : i64, name = "h.dropout mul", path = "h.dropout", recomputed = 0 : i64, saved = 6 : i64},
-// FRONTIER-SAME: {alternative = {bytes = -12288 : i64, {{.*}} name = "h.up reduce", path = "h.up", recomputed = 0 : i64, saved = 6 : i64}]
+// FRONTIER-SAME: tsr.layer_values = [{alternative = {bytes = 960 : i64, seconds = {{[0-9.E-]+}} : f64}, axis = "layer", bytes = 6144 : i64, layers = 6 : i64, name = "h.dropout mul", path = "h.dropout", recomputed = 0 : i64, saved = 6 : i64},
+// FRONTIER-SAME: {alternative = {bytes = -11648 : i64, {{.*}} name = "h.up reduce", path = "h.up", recomputed = 0 : i64, saved = 6 : i64}]
 // FRONTIER-NOT: recompute of
 
 // A plan that was asked for is listed among the others, wherever it is. Of what segments recompute no single value has an alternative;
