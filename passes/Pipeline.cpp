@@ -65,7 +65,8 @@ static constexpr Phase phases[] = {
     // After `tile`: now it is known what is stored. Before `schedule`, which places what remains.
     {"rematerialize",
      [](OpPassManager &pm, const PipelineOptions &options) {
-       pm.addPass(createRematerializePass({options.threads, options.findsFrontier, options.pricesValues}, options.frontier));
+       pm.addPass(
+           createRematerializePass({options.threads, options.findsFrontier, options.pricesValues}, options.frontier));
      }},
     // Last: only now is it known which values are stored. Code generation decides nothing that changes memory.
     {"schedule", [](auto &pm, auto &) { pm.addPass(createSchedulePass()); }},

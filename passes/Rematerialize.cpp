@@ -58,7 +58,8 @@ std::unique_ptr<Pass> tessera::createRematerializePass(RematerializePassOptions 
 
 /// What is wrong with what the user pinned; empty if nothing is.
 static std::string problemOf(const PinPatterns &pins) {
-  if (!pins.getContradiction().empty()) return "`" + pins.getContradiction() + "` is to be saved and to be recomputed";
+  if (!pins.getContradiction().empty())
+    return "`" + pins.getContradiction() + "` is named by --save and by --recompute";
   std::vector<std::string> unmatched = pins.unmatched();
   if (unmatched.empty()) return "";
   std::string problem = "no value of a stack of layers is called `" + unmatched.front() + "`; ";

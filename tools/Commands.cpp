@@ -298,9 +298,9 @@ int tessera::runCompile(const CommandOptions &options) {
   if (!options.compileTo.empty()) return compileToPhase(input, options);
   CompiledProgram program;
   if (int status = makeProgram(input, options, program)) return status;
+  ProgramSummary summary = summarize(program.manifest); // before it is written: as a program it is read likewise
   std::string problem = runtime::writeTrainingProgram(findLauncher(), program.object, program.manifest, options.output);
   if (!problem.empty()) return refuse(problem);
-  ProgramSummary summary = summarize(program.manifest);
   results() << llvm::formatv("wrote {0}: {1}, arena {2:f1} MiB\n", options.output, summary.target, summary.arenaMiB);
   if (summary.ranks > 1)
     results() << llvm::formatv("{0} ranks ({1}): start it with `mpirun -n {0} {2} train`\n", summary.ranks,

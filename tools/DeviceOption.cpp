@@ -64,7 +64,11 @@ int tessera::parseDeviceOption(StringRef text, DeviceOption &option, std::string
     option.target = *preset;
     return ExitDone;
   }
-  if (!name.empty() && llvm::sys::fs::exists(name)) return readFile(name.str(), option, problem);
+  if (name.empty())
+    return problem =
+               ("expected the name of a device, as in 8xh100, got `" + text + "`; they are " + presetNames()).str(),
+           ExitUsage;
+  if (llvm::sys::fs::exists(name)) return readFile(name.str(), option, problem);
   StringRef nearest = nearestName(name, presetList());
   problem = ("no device is called `" + name + "`, and there is no such file; " +
              (nearest.empty() ? "the devices are " + presetNames() : "did you mean `" + nearest.str() + "`?"))

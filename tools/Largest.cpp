@@ -38,8 +38,8 @@ std::string tessera::describeLargest(const Largest &largest, const PlannedDevice
                         largest.at.countsData ? "" : ", without the data", device.count > 1 ? onOneDevice : "",
                         textOf(largest.options()));
   else
-    text += fmt::format("largest     none: no {} fits into {}, {}\n", setting.axis, formatBytes(*device.memoryBytes),
-                        device.name);
+    text += fmt::format("largest     none: no size of {} fits into {}, {}\n", setting.axis,
+                        formatBytes(*device.memoryBytes), device.name);
   text += fmt::format("beyond      {}\n", describeBeyond(largest));
   if (setting.unit > 1) text += fmt::format("            the model takes multiples of {}\n", setting.unit);
   return text + describeWarnings(largest.warnings);

@@ -12,6 +12,7 @@
 #include "tools/PeakMemory.h"
 #include "tools/PhaseWarnings.h"
 #include <cmath>
+#include <fmt/format.h>
 
 using namespace mlir;
 using namespace tessera;
@@ -61,9 +62,10 @@ struct PlannedProgram {
   std::optional<int64_t> arena;    ///< what the arena may take; none: no limit
   int64_t exchanges = 0;           ///< what of it recomputation leaves to exchanges beside kernels
   int64_t bytes = std::numeric_limits<int64_t>::max();
-  int64_t ofArena = 0;       ///< of these bytes
-  double seconds = INFINITY; ///< of a step; infinite: not known
-  double recomputation = 0;  ///< of these seconds, by the estimate of `rematerialize`
+  int64_t ofArena = 0;             ///< of these bytes
+  runtime::MemoryNeeds needs = {}; ///< what they are for
+  double seconds = INFINITY;       ///< of a step; infinite: not known
+  double recomputation = 0;        ///< of these seconds, by the estimate of `rematerialize`
   std::vector<mlir::Diagnostic> warnings = {};
   std::optional<ShardingPlan> sharding = {}; ///< to be written
 
@@ -86,33 +88,33 @@ struct SearchResult {
 };
 } // namespace
 
-/// Why no more of a program is recomputed, as a note; empty if all is that
-/// helps.
+/// Why no more of a program is recomputed, as a note; empty if all is that helps.
 static std::string whyNoMore(ModuleOp module) {
+  MemorySettings settings = MemorySettings::of(module);
   if (hasShadow(module)) return "note: a program for audits of its precision recomputes nothing\n";
-  if (MemorySettings::of(module).getMode() != RematMode::Auto) return "";
+  if (settings.getMode() != RematMode::Auto) return "";
+  if (settings.hasPins()) return "note: that is with --save and --recompute; without them it may take less\n";
   auto frontier = module->getAttrOfType<ArrayAttr>(attrs::frontier);
   bool hasChoice = frontier && frontier.size() > 1;
-  return hasChoice ? ""
-                   : "note: it recomputes nothing: what stacks of layers "
-                     "(`repeat`) save could be recomputed\n";
+  return hasChoice ? "" : "note: it recomputes nothing: what stacks of layers (`repeat`) save could be recomputed\n";
 }
 
-/// The program does not fit into the budget however much is recomputed.
-static int refuseBudget(ModuleOp module, int64_t budget, int64_t bytes, const CommandOptions &options) {
-  const std::string &given = options.memory.memory;
-  bool isLeast = MemorySettings::of(module).getMode() == RematMode::Auto && !hasShadow(module);
-  std::string text = options.input.path + ": " + (given.empty() ? "its budget of memory" : "--memory=" + given) +
-                     " is " + runtime::formatBytes(budget) + ", and " +
-                     (isLeast ? "the least that the program takes is " : "with these options the program takes ") +
-                     runtime::formatBytes(bytes) + ", " + std::to_string(bytes) + " bytes\n" + whyNoMore(module);
+/// What holds the memory of a program: at the peak of a step, and beside the arena.
+static std::string holders(ModuleOp module, const runtime::MemoryNeeds &needs, int64_t budget) {
   PeakMemory peak = peakMemory(module);
-  text +=
-      "note: where a step holds most, " + peak.pass + (peak.running.empty() ? "" : ", " + peak.running) + ", it holds";
-  for (const auto &[kind, held] : peak.kinds) text += "\n  " + runtime::formatBytes(held) + " of " + kind;
-  printError(text + "\nnote: `tessera plan --suggest` looks for a batch, a "
-                    "precision or a length that fits");
-  return ExitInput;
+  std::string running = peak.running.empty() ? "" : " (" + peak.pass + ", " + peak.running + ")";
+  auto line = [](int64_t bytes, const std::string &name) {
+    return fmt::format("\n  {:>10}  {}", runtime::formatBytes(bytes), name);
+  };
+  std::string text = "note: at its peak" + running + " a step holds", lines;
+  for (const auto &[kind, held] : peak.kinds) text += line(held, kind);
+  int64_t besideArena = 0;
+  for (const runtime::MemoryNeed &need : needs.lines) {
+    if (need.isPart || need.bytes == 0 || need.name == runtime::arenaNeed) continue;
+    besideArena += need.bytes, lines += line(need.bytes, need.name);
+  }
+  return text + fmt::format("\nnote: beside its arena the program takes {}{}{}", runtime::formatBytes(besideArena),
+                            besideArena > budget ? ", more than the budget" : "", lines);
 }
 
 namespace {
@@ -135,6 +137,7 @@ private:
   int planOtherShardings();
   int keepIfBetter(std::optional<int64_t> searched);
   int finish();
+  int refuse();
 
   int64_t budget;
   Input &input;
@@ -159,7 +162,8 @@ int BudgetRuns::planOnce(PlannedProgram &program) {
   runtime::Manifest manifest = runtime::parseManifest(*text);
   const runtime::PredictedEntry *step = manifest.predicted.entry("step");
   program.ofArena = (*trial.module)->getAttrOfType<IntegerAttr>(attrs::arena).getInt();
-  program.input = std::move(trial), program.bytes = runtime::programBytes(manifest);
+  program.input = std::move(trial), program.needs = runtime::programNeeds(manifest);
+  program.bytes = program.needs.total();
   program.seconds = step && step->seconds > 0 ? step->seconds : INFINITY;
   const runtime::MemoryPlan *chosen = manifest.memory.chosen();
   program.recomputation = chosen ? chosen->seconds : 0;
@@ -279,6 +283,23 @@ int BudgetRuns::find() {
   return finish();
 }
 
+/// The program does not fit into the budget however much is recomputed.
+int BudgetRuns::refuse() {
+  ModuleOp module = *best.input.module;
+  const std::string &given = options.memory.memory;
+  bool isLeast = MemorySettings::of(module).getMode() == RematMode::Auto && !hasShadow(module);
+  std::string text = fmt::format(
+      "{}: {} is {} bytes, and {} {}, {} bytes\n{}{}", options.input.path,
+      given.empty() ? "its budget of memory" : "--memory=" + given, budget,
+      isLeast ? "the least that the program takes is" : "with these options the program takes",
+      runtime::memoryAmount(best.bytes), best.bytes, whyNoMore(module), holders(module, best.needs, budget));
+  if (!isModule(options))
+    text +=
+        "\nnote: `tessera plan` with these options and --suggest looks for a batch, a precision or a length that fits";
+  printError(text);
+  return ExitInput;
+}
+
 /// Takes the program; where more of it is seen than its last module, the phases
 /// run again.
 int BudgetRuns::finish() {
@@ -287,7 +308,7 @@ int BudgetRuns::finish() {
   run.hasWarned = !best.warnings.empty(), run.common->found = best.sharding;
   bool fits = best.bytes <= budget;
   bool takesLeast = options.takesLeast || MemorySettings::of(*input.module).isWish;
-  if (!fits && !takesLeast) return refuseBudget(*best.input.module, budget, best.bytes, options);
+  if (!fits && !takesLeast) return refuse();
   bool stopsEarly = !options.compileTo.empty() && options.compileTo != "schedule";
   bool isComplete = !stopsEarly && options.dumpDir.empty() && !options.pricesValues() && !options.timing &&
                     options.plansDevices == quiet.plansDevices;

@@ -16,9 +16,12 @@ namespace {
 struct Amount {
   double number = 0;
   double unit = 0; ///< bytes; 0: percent
+
+  bool isInRange() const { return number > 0 && (unit == 0 ? number <= 100 : number * unit < 0x1p62); }
 };
 } // namespace
 
+/// A number with a unit, in range or not.
 static std::optional<Amount> parseAmount(StringRef text) {
   static constexpr std::pair<StringLiteral, double> units[] = {
       {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"KB", 1e3},
@@ -27,15 +30,18 @@ static std::optional<Amount> parseAmount(StringRef text) {
     StringRef digits = text;
     if (!digits.consume_back_insensitive(name)) continue;
     Amount amount{0, bytes};
-    bool isNumber = !digits.rtrim().getAsDouble(amount.number) && std::isfinite(amount.number) && amount.number > 0;
-    bool isInRange = bytes == 0 ? amount.number <= 100 : amount.number * bytes < 0x1p62;
-    return isNumber && isInRange ? std::optional(amount) : std::nullopt;
+    bool isNumber = !digits.rtrim().getAsDouble(amount.number) && std::isfinite(amount.number);
+    return isNumber ? std::optional(amount) : std::nullopt;
   }
   return std::nullopt;
 }
 
 std::string tessera::checkMemoryText(const std::string &text) {
-  if (text == "auto" || parseAmount(text)) return "";
+  std::optional<Amount> amount = parseAmount(text);
+  if (text == "auto" || (amount && amount->isInRange())) return "";
+  if (amount)
+    return "expected more than 0 and at most " + std::string(amount->unit == 0 ? "100%" : "2^62 bytes") + ", got `" +
+           text + "`";
   return "expected an amount of memory such as 8GiB, a part of the device's such as 80%, or auto, got `" + text + "`";
 }
 

@@ -45,8 +45,10 @@ ProgramPlan tessera::planProgram(const std::string &manifest, PlannedDevice devi
   plan.disk = checkpointNeeds(plan.manifest);
   if (!plan.device.memoryBytes) return plan;
   MemoryFit fit{plan.gpu ? plan.gpu->total() : plan.host.total(), *plan.device.memoryBytes, 1};
-  int64_t forState = std::max<int64_t>(1, fit.available - (plan.gpu ? contextBytes(plan.manifest) : 0));
-  fit.devicesForState = std::max<int64_t>(1, (plan.manifest.wholeStateBytes() + forState - 1) / forState);
+  // A budget is not that of a device, of which there may be more.
+  int64_t forState = fit.available - (plan.gpu ? contextBytes(plan.manifest) : 0);
+  if (forState > 0 && !plan.device.isBudget)
+    fit.devicesForState = std::max<int64_t>(1, (plan.manifest.wholeStateBytes() + forState - 1) / forState);
   plan.fit = fit;
   return plan;
 }

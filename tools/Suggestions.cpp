@@ -283,7 +283,7 @@ Suggestions tessera::findSuggestions(Trials &trials) {
 
 std::string tessera::describeSuggestions(const Suggestions &suggestions, const PlannedDevice &device) {
   if (suggestions.fitsAlready) {
-    std::string text = "suggestions none: it fits\n";
+    std::string text = "suggestions none are needed: it fits\n";
     return suggestions.largest ? text + describeLargest(*suggestions.largest, device) : text;
   }
   if (suggestions.changes.empty()) return "suggestions none: no smaller batch, sequence or type suffices\n";

@@ -4,22 +4,13 @@
 #include "ir/program/Machines.h"
 #include "ir/program/MemorySettings.h"
 #include "ir/program/Program.h"
+#include "ir/program/RecordForm.h"
 #include "ir/program/ShardSettings.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tessera;
-
-/// More than any machine has, and little enough that sums of some sizes do not overflow.
-static constexpr int64_t mostBytes = int64_t(1) << 56;
-
-/// A number of bytes, of 64 bits at most.
-static bool isSize(Attribute attribute) {
-  auto number = dyn_cast<IntegerAttr>(attribute);
-  return number && number.getType().isSignlessInteger() && number.getValue().isSignedIntN(64) && number.getInt() >= 0 &&
-         number.getInt() <= mostBytes;
-}
 
 static bool isListOfNames(Attribute attribute) {
   auto list = dyn_cast<ArrayAttr>(attribute);
@@ -84,6 +75,39 @@ static bool isRematMode(Attribute attribute) {
 
 template <typename AttrT> static bool is(Attribute attribute) { return isa<AttrT>(attribute); }
 
+static bool isFrontier(Attribute attribute) {
+  return isListOfRecords(attribute, {{"arena", isSize},
+                                     {"live", isSize},
+                                     {"seconds", isFinite},
+                                     {"what", is<StringAttr>},
+                                     {"chosen", is<UnitAttr>, true}});
+}
+
+static bool isAlternative(Attribute attribute) {
+  return isRecord(attribute, {{"seconds", isFinite}, {"bytes", isDifference}});
+}
+
+static bool isListOfLayerValues(Attribute attribute) {
+  return isListOfRecords(attribute, {{"name", is<StringAttr>},
+                                     {"path", is<StringAttr>, true},
+                                     {"axis", is<StringAttr>},
+                                     {"layers", isSize},
+                                     {"saved", isSize},
+                                     {"recomputed", isSize},
+                                     {"bytes", isSize},
+                                     {"alternative", isAlternative, true}});
+}
+
+static bool isRecomputation(Attribute attribute) {
+  return isRecord(attribute, {{"seconds", isFinite}, {"bound", isFinite}, {"step", isFinite}});
+}
+
+static bool isFoundSharding(Attribute attribute) {
+  return isRecord(attribute,
+                  {{"seconds", isFinite}, {"bound", isFinite}, {"bytes", isFinite}, {"memory", isFinite, true}},
+                  /*others=*/true);
+}
+
 namespace {
 struct AttributeForm {
   StringRef name;
@@ -110,7 +134,14 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::remat, isRematMode, "a word such as \"auto\" or \"layer\""},
     {attrs::save, isListOfNames, "a list of names"},
     {attrs::recompute, isListOfNames, "a list of names"},
+    {attrs::frontier, isFrontier, "a list of plans with `arena`, `live`, `seconds` and `what`"},
+    {attrs::layerValues, isListOfLayerValues,
+     "a list of values with `name`, `axis`, `layers`, `saved`, `recomputed` and `bytes`"},
+    {attrs::recomputation, isRecomputation, "a dictionary of seconds: `seconds`, `bound` and `step`"},
+    {attrs::foundSharding, isFoundSharding, "a dictionary with the numbers `seconds`, `bound` and `bytes`"},
+    {attrs::searchMemory, isDifference, "a number of bytes"},
     {attrs::arena, isSize, "a size of at most 2^56 bytes"},
+    {attrs::arenaBound, isSize, "a size of at most 2^56 bytes"},
     {attrs::arenaLacking, isSize, "a size of at most 2^56 bytes"},
 };
 
@@ -200,8 +231,17 @@ static LogicalResult verifyFunction(func::FuncOp function, const llvm::StringMap
 // The module
 //===----------------------------------------------------------------------===//
 
+/// No arena is smaller than its bound.
+static LogicalResult verifyArena(ModuleOp module) {
+  auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
+  auto bound = module->getAttrOfType<IntegerAttr>(attrs::arenaBound);
+  if (!bound || (arena && bound.getInt() <= arena.getInt())) return success();
+  return module.emitError("expected `") << attrs::arenaBound << "` to be at most `" << attrs::arena << "`";
+}
+
 LogicalResult tessera::verifyProgram(ModuleOp module) {
   if (failed(verifyForms(module, module->getDiscardableAttrDictionary(), ofModules))) return failure(); // 3.
+  if (failed(verifyArena(module))) return failure();
   llvm::StringMap<StateOp> states;
   for (StateOp state : module.getOps<StateOp>()) {                           // 1.
     if (failed(verifySizes(state, state.getTensorType()))) return failure(); // 5.

@@ -265,7 +265,9 @@ static std::deque<FrontierPoint> evaluate(func::FuncOp step, std::vector<Planned
 }
 
 /// Whether ops that move may bring a plan's memory down to so many bytes.
-static bool isNear(const FrontierPoint &point, int64_t bytes) { return point.bytes - point.bytes / nearDivisor <= bytes; }
+static bool isNear(const FrontierPoint &point, int64_t bytes) {
+  return point.bytes - point.bytes / nearDivisor <= bytes;
+}
 
 /// Which plan takes the least memory depends on the order of ops that `schedule` finds: of those near the least, it is
 /// found here.

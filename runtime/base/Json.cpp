@@ -5,6 +5,7 @@
 #include "runtime/base/Error.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace tessera::runtime {
@@ -93,5 +94,28 @@ std::string reasonOf(const nlohmann::json::exception &error) {
 }
 
 Json asWritten(const Json &value) { return Json::parse(dumpJson(value)); }
+
+size_t memberLength(std::string_view object, std::string_view key) {
+  std::string quoted = "\"" + std::string(key) + "\"";
+  std::optional<size_t> start;
+  int depth = 0;
+  bool isKey = true; // whether a string at depth 1 is one
+  for (size_t i = 0; i < object.size(); ++i) {
+    char c = object[i];
+    if (c == '"') {
+      size_t first = i++;
+      for (; object[i] != '"'; ++i)
+        if (object[i] == '\\') ++i;
+      if (depth == 1 && isKey && object.substr(first, i + 1 - first) == quoted) start = first;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+    if (start && ((depth == 1 && c == ',') || depth == 0)) return i - *start;
+    if (depth == 1 && (c == ':' || c == ',')) isKey = c == ',';
+  }
+  return 0;
+}
 
 } // namespace tessera::runtime

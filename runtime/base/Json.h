@@ -20,6 +20,9 @@ using Json = nlohmann::ordered_json;
 /// names `where` and the byte; `base` is the offset of `text` in that file.
 Json parseJson(std::string_view text, const std::string &where, size_t base = 0, int maxDepth = 16);
 
+/// Characters of member `key` of an object, with its key, in the object's text, which has been parsed; 0 without it.
+size_t memberLength(std::string_view object, std::string_view key);
+
 /// Serialises a value. Bytes of a path that are not UTF-8 become U+FFFD.
 std::string dumpJson(const Json &value, int indent = -1);
 

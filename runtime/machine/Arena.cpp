@@ -28,7 +28,7 @@ Arena::Arena(int64_t wanted, Threads &threads, const MemoryAdvice &advice, const
          advice ? advice(available.bytes) : "compile with a smaller batch");
   void *block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block == MAP_FAILED)
-    fail("cannot allocate {} ({} bytes): {}; lift the limit on memory (ulimit -v), or compile with a smaller batch",
+    fail("cannot allocate {} ({} bytes): {}; lift the limits on memory, or compile with a smaller batch",
          formatBytes(bytes), bytes, strerror(errno));
   memory = static_cast<char *>(block);
   madvise(memory, bytes, MADV_HUGEPAGE); // only a hint: failure is harmless

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <sstream>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace tessera::runtime {
@@ -30,6 +31,22 @@ static int64_t readKey(const std::string &path, const std::string &key) {
     if (words >> name >> value && name == key) return value;
   }
   return 0;
+}
+
+/// Considers the limits of the process on its address space and on its data.
+static void considerProcess(bool countsUse, AvailableMemory &available) {
+  struct Limit {
+    int resource;
+    const char *used, *name;
+  };
+  for (auto [resource, used, name] : {Limit{RLIMIT_AS, "VmSize:", "the limit on address space (ulimit -v)"},
+                                      Limit{RLIMIT_DATA, "VmData:", "the limit on data (ulimit -d)"}}) {
+    rlimit limit;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    int64_t left = static_cast<int64_t>(std::min<uint64_t>(limit.rlim_cur, std::numeric_limits<int64_t>::max()));
+    if (countsUse) left = std::max<int64_t>(0, left - readKey("/proc/self/status", used) * 1024);
+    if (left < available.bytes) available = {left, name};
+  }
 }
 
 /// Considers a cgroup and all its ancestors: each may have a limit.
@@ -67,6 +84,7 @@ static AvailableMemory memoryOf(const char *key, bool countsUse) {
     if (controllers.find("memory") != std::string::npos)
       considerCgroup("/sys/fs/cgroup/memory", folder, false, countsUse, available);
   }
+  considerProcess(countsUse, available);
   return available;
 }
 

@@ -12,7 +12,7 @@ namespace tessera::runtime {
 /// Bytes that this process may still allocate, and what limits it.
 struct AvailableMemory {
   int64_t bytes = 0;
-  std::string limit; ///< "the machine" or "the cgroup /sys/fs/cgroup/..."
+  std::string limit; ///< "the machine", "the cgroup /sys/fs/cgroup/...", "the limit on data (ulimit -d)"
 };
 
 /// What to do about a program that needs more than the `available` bytes, as the end of a message: "compile with …".

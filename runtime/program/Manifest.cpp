@@ -471,8 +471,7 @@ Manifest parseManifest(const std::string &text) {
   try {
     Json json = parseJson(text, where, 0, deepestManifest);
     Manifest manifest = readManifest(json);
-    manifest.textBytes = static_cast<int64_t>(text.size());
-    if (json.contains("memory")) manifest.textBytes -= static_cast<int64_t>(dumpJson(json["memory"]).size());
+    manifest.textBytes = static_cast<int64_t>(text.size() - memberLength(text, "memory"));
     return manifest;
   } catch (const Json::exception &e) {
     fail("{}: {}", where, reasonOf(e));

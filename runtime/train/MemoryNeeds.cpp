@@ -75,7 +75,7 @@ MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data) {
   if (manifest.isForGpu()) {
     add("values of the arena", mirroredBytes(manifest), "inputs, outputs, and state while it is saved");
   } else {
-    add("arena", manifest.arena.bytes, describeGap(manifest.arena));
+    add(arenaNeed, manifest.arena.bytes, describeGap(manifest.arena));
     add("  library workspace", manifest.arena.workspaceBytes, "inside the arena", true);
     add("  scratch of threads", manifest.arena.scratchBytes * manifest.target.threads, "inside the arena", true);
   }
@@ -106,7 +106,7 @@ int64_t contextBytes(const Manifest &manifest) {
 
 MemoryNeeds deviceMemory(const Manifest &manifest) {
   MemoryNeeds needs;
-  needs.lines.push_back({"arena", manifest.arena.bytes, describeGap(manifest.arena)});
+  needs.lines.push_back({arenaNeed, manifest.arena.bytes, describeGap(manifest.arena)});
   needs.lines.push_back({"  library workspace", manifest.arena.workspaceBytes, "inside the arena", true});
   int64_t inputs = manifest.hasEntry("step") ? cuda::Transfers::bytesFor(manifest.entry("step")) : 0;
   needs.lines.push_back({"inputs", inputs, "of the step after the one that runs; training"});
@@ -116,9 +116,11 @@ MemoryNeeds deviceMemory(const Manifest &manifest) {
   return needs;
 }
 
-int64_t programBytes(const Manifest &manifest) {
-  return manifest.isForGpu() ? deviceMemory(manifest).total() : hostMemory(manifest, {0, ""}).total();
+MemoryNeeds programNeeds(const Manifest &manifest) {
+  return manifest.isForGpu() ? deviceMemory(manifest) : hostMemory(manifest, {0, ""});
 }
+
+int64_t programBytes(const Manifest &manifest) { return programNeeds(manifest).total(); }
 
 static int64_t programBytesWith(const Manifest &manifest, const MemoryPlan &plan) {
   const MemoryPlan *own = manifest.memory.chosen();

@@ -38,6 +38,9 @@ std::string describeGap(const ArenaSpec &arena);
 /// empty if the memory is not limited.
 std::string describeRecomputation(const ArenaSpec &arena);
 
+/// The name of the arena's line.
+inline constexpr const char *arenaNeed = "arena";
+
 /// What a training run takes of the host's memory: anonymous pages, without the files that it maps.
 MemoryNeeds hostMemory(const Manifest &manifest, const HeldData &data);
 
@@ -48,8 +51,10 @@ MemoryNeeds deviceMemory(const Manifest &manifest);
 /// an estimate. A program that starts checks the free memory after these allocations.
 int64_t contextBytes(const Manifest &manifest);
 
-/// Bytes that a program takes in all, without training data that it holds in memory: of a GPU, or of the host. That is
-/// what `--memory` limits.
+/// What a program takes of the memory that `--memory` limits: of a GPU, or of the host, without training data that it
+/// holds in memory.
+MemoryNeeds programNeeds(const Manifest &manifest);
+/// The total of that, in bytes.
 int64_t programBytes(const Manifest &manifest);
 
 /// What a program would take in all if it were compiled with a plan of its frontier: at most about this.

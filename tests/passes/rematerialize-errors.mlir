@@ -4,7 +4,7 @@
 // RUN: not tessera-opt %s --tsr-rematerialize 2>&1 | FileCheck %s
 // UNKNOWN: error: no value of a stack of layers is called `h.wrong`; those that can be saved or recomputed are {{(.*, )?}}h.down, h.dropout, h.up
 // SECOND: error: no value of a stack of layers is called `up`; those that can be saved or recomputed are
-// BOTH: error: `h.up` is to be saved and to be recomputed
+// BOTH: error: `h.up` is named by --save and by --recompute
 // CHECK: error: no value of a stack of layers is called `h.up`; the step has no stack of layers (`repeat`) with a backward pass
 
 module attributes {tsr.axes = ["m"], tsr.phase = "tile", tsr.save = ["h.up"]} {
