@@ -63,14 +63,16 @@ static std::string problemOfReductions(ModuleOp module) {
   return isGpu ? "" : "ranks on CPUs exchange bytes only: leave out --reductions=library, or compile for GPUs";
 }
 
-/// Whether a sharding may be what the IR says.
-static bool isValid(ModuleOp module, std::string &problem) {
+/// Whether a sharding may be what the IR says of states and of all functions, or of one.
+static bool isValid(ModuleOp module, func::FuncOp function, std::string &problem) {
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
     std::string place = userLine(diagnostic.getLocation());
     problem = (place.empty() ? "" : place + ": ") + diagnostic.str();
     return success();
   });
-  return succeeded(verifyShardings(module, ProgramMesh::of(module)));
+  ProgramMesh mesh = ProgramMesh::of(module);
+  if (!function) return succeeded(verifyShardings(module, mesh));
+  return succeeded(verifyStateShardings(module, mesh)) && succeeded(verifyShardings(function, mesh));
 }
 
 /// The naming of the axes of a mesh with which the plan was found: what the user names has its name, and nothing else.
@@ -192,9 +194,11 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     kept.ofStates = plan->shardingsOfStates(&getContext());
     func::FuncOp deciding = decidingFunction(module);
     kept.tables.emplace_back(deciding, plan->tableOf(deciding));
+    tessera::record(module, kept);
+    if (!isValid(module, deciding, problem)) return refuse(problem);
     if (!divideOtherFunctions(module, kept, on)) return refuse("other functions than `step` cannot follow it");
     tessera::record(module, kept);
-    if (!isValid(module, problem)) return refuse(problem);
+    if (!isValid(module, {}, problem)) return refuse(problem);
     module->setAttr(attrs::foundSharding, plan->figures(&getContext()));
     module->removeAttr(planAttr);
     finish(ShardingDecision::User);

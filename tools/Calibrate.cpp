@@ -17,7 +17,6 @@
 #include "ir/program/DeviceText.h"
 #include "ir/program/SystemError.h"
 #include "passes/OutputFile.h"
-#include "runtime/base/OutputPath.h"
 #include "runtime/machine/MachineLimits.h"
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/ranks/Agreement.h"
@@ -411,14 +410,8 @@ static int checkOutput(const CommandOptions &options) {
     printError(problem);
     return ExitUsage;
   }
-  runtime::OutputPath output = runtime::findOutput(options.output);
-  std::error_code error;
-  if (options.output == "-" || output.kind == runtime::OutputPath::Special) return ExitDone;
-  if (output.kind == runtime::OutputPath::Folder) error = std::make_error_code(std::errc::is_a_directory);
-  StringRef written = output.path;
-  if (output.kind == runtime::OutputPath::New) written = llvm::sys::path::parent_path(written);
-  if (!error) error = llvm::sys::fs::access(written.empty() ? "." : written, llvm::sys::fs::AccessMode::Write);
-  return error ? refuse("cannot write " + options.output + ": " + describeSystemError(error)) : ExitDone;
+  std::string problem = findUnwritable(options.output);
+  return problem.empty() ? ExitDone : refuse(problem);
 }
 
 static int calibrate(const CommandOptions &options, const std::optional<CalibratedLinks> &links) {

@@ -1,7 +1,8 @@
-//===- OutputConflicts.cpp - outputs that would overwrite a file in use -----===//
+//===- OutputConflicts.cpp - outputs that cannot be written as they are ----===//
 
 #include "tools/OutputConflicts.h"
 #include "ir/dialect/Attributes.h"
+#include "ir/program/SystemError.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "runtime/base/DataFormat.h"
 #include "runtime/base/FilePattern.h"
@@ -79,4 +80,19 @@ std::string tessera::findOutputConflict(ArrayRef<NamedOutput> outputs, ArrayRef<
     if (!isNew) return output.option + ": " + output.path + " is " + other->second + "; name another file";
   }
   return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Where it lies
+//===----------------------------------------------------------------------===//
+
+std::string tessera::findUnwritable(const std::string &path) {
+  runtime::OutputPath output = runtime::findOutput(path);
+  if (path == "-" || output.kind == runtime::OutputPath::Special) return "";
+  std::error_code error;
+  if (output.kind == runtime::OutputPath::Folder) error = std::make_error_code(std::errc::is_a_directory);
+  StringRef written = output.path;
+  if (output.kind == runtime::OutputPath::New) written = llvm::sys::path::parent_path(written);
+  if (!error) error = fs::access(written.empty() ? "." : written, fs::AccessMode::Write);
+  return error ? "cannot write " + path + ": " + describeSystemError(error) : "";
 }

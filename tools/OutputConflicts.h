@@ -1,4 +1,4 @@
-//===- OutputConflicts.h - outputs that would overwrite a file in use -------===//
+//===- OutputConflicts.h - outputs that cannot be written as they are ------===//
 
 #ifndef TESSERA_TOOLS_OUTPUTCONFLICTS_H
 #define TESSERA_TOOLS_OUTPUTCONFLICTS_H
@@ -28,6 +28,9 @@ std::vector<UsedFile> filesOfArguments(llvm::ArrayRef<std::string> arguments);
 /// A message if an output is the same file as one in use or as another output, also under another name; empty if not.
 /// Devices and pipes may occur twice.
 std::string findOutputConflict(llvm::ArrayRef<NamedOutput> outputs, llvm::ArrayRef<UsedFile> used);
+
+/// Why an output cannot be written, before the work that makes its contents; empty if nothing speaks against it.
+std::string findUnwritable(const std::string &path);
 
 } // namespace tessera
 

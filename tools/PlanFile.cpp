@@ -8,6 +8,7 @@
 #include "passes/sharding/search/ShardingGraph.h"
 #include "runtime/base/ReplacementFile.h"
 #include "tools/Messages.h"
+#include "tools/OutputConflicts.h"
 #include "tools/PhaseRun.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -143,7 +144,14 @@ static double asNumber(const Json &value, const std::string &where) {
   if (!value.is_number()) fail("{}: expected a number", where);
   auto number = value.get<double>();
   if (!(number >= 0)) fail("{}: expected no negative number, got {}", where, number);
+  if (!(number < 0x1p62)) fail("{}: expected a number below 2^62, got {}", where, number);
   return number;
+}
+
+/// An error for keys that have no meaning, as a misspelt one.
+static void refuseOtherKeys(const Json &json, std::initializer_list<std::string_view> known, const std::string &where) {
+  for (const auto &[key, value] : json.items())
+    if (!llvm::is_contained(known, key)) fail("{}: unknown key '{}'", where, key);
 }
 
 static int64_t asCount(const Json &value, const std::string &where) {
@@ -185,6 +193,8 @@ static void readMesh(const Json &json, PlanFile &plan, const std::string &path) 
   for (const auto &[name, value] : mesh.items()) {
     int64_t size = asCount(value, where);
     if (name.empty()) fail("{}: an axis has no name", where);
+    if (std::string problem = checkMeshText(name + "=" + std::to_string(size)); !problem.empty())
+      fail("{}: {}", where, problem);
     if (ranks > mostDevices) break;
     ranks *= size;
     plan.sharding.mesh.emplace_back(name, size);
@@ -216,6 +226,10 @@ PlanFile tessera::parsePlanFile(const std::string &text, const std::string &path
   if (!json.is_object() || !json.contains("tessera_plan")) fail("{}: is no plan that --plan wrote", path);
   if (int64_t version = runtime::asInteger(json["tessera_plan"], path); version != planVersion)
     fail("{}: is a plan of version {}, and this compiler reads version {}", path, version, planVersion);
+  refuseOtherKeys(json,
+                  {"tessera_plan", "compiler", "device", "description", "precision", "machines", "options", "search",
+                   "mesh", "states", "inputs", "ops"},
+                  path);
   PlanFile plan;
   plan.device = runtime::asString(member(json, "device", path), path + ": 'device'");
   if (json.contains("description")) plan.description = runtime::asString(json["description"], path);
@@ -228,6 +242,7 @@ PlanFile tessera::parsePlanFile(const std::string &text, const std::string &path
   plan.sharding.seconds = asNumber(member(search, "seconds", where), where);
   plan.sharding.bound = asNumber(member(search, "bound", where), where);
   plan.sharding.bytes = asNumber(member(search, "bytes", where), where);
+  refuseOtherKeys(search, {"seconds", "bound", "bytes", "memory"}, where);
   if (search.contains("memory")) plan.sharding.memory = asNumber(search["memory"], where);
   if (plan.sharding.bound > plan.sharding.seconds) fail("{}: the bound is above the seconds", where);
   readOptions(json, plan, path);
@@ -270,7 +285,10 @@ int tessera::readPlanFile(ModuleOp module, const CommandOptions &options, std::o
     std::string other = findOtherRanks(*plan, options);
     return other.empty() ? ExitDone : refusePlan(options, other);
   }
-  if (options.mesh.devices > 1) return ExitDone;
+  if (options.mesh.devices > 1) {
+    std::string problem = findUnwritable(path);
+    return problem.empty() ? ExitDone : (printError(problem), ExitInput);
+  }
   printError("--plan: there is no file " + path + " yet; it keeps what --devices finds: say for how many, from 2 on");
   return ExitUsage;
 }

@@ -282,8 +282,14 @@ static LogicalResult verifyOp(Operation *op, const ProgramMesh &mesh) {
           "expected `tsr.sharding` to be a list with a dictionary for each operand and stacked result");
     SmallVector<Value> values(repeat->getOperands());
     llvm::append_range(values, repeat.getStackedResults());
-    for (auto [entry, value] : llvm::zip_equal(list, values))
-      if (failed(verifySharding(op, entry, mesh, tensorType(value)))) return failure();
+    unsigned firstSlice = repeat.getCarried().size(), slices = repeat.getSliced().size();
+    for (auto [i, entry] : llvm::enumerate(list)) {
+      if (failed(verifySharding(op, entry, mesh, tensorType(values[i])))) return failure();
+      bool isStack = (i >= firstSlice && i < firstSlice + slices) || i >= repeat->getNumOperands();
+      StringRef axis = repeat.getAxis().getName();
+      if (isStack && cast<DictionaryAttr>(entry).contains(axis))
+        return op->emitError("cannot have stacks that are divided along its own axis, `") << axis << "`";
+    }
     return success();
   }
   if (!attribute || isa<func::FuncOp>(op)) return success();
@@ -326,23 +332,52 @@ static LogicalResult verifyBlocks(BlockArgument input, const Sharding &ofInput) 
   return success();
 }
 
-LogicalResult tessera::verifyShardings(ModuleOp module, const ProgramMesh &mesh) {
-  WalkResult result = module.walk([&](Operation *op) {
-    if (auto function = dyn_cast<func::FuncOp>(op)) {
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        if (failed(verifySharding(op, function.getArgAttr(i, attrs::sharding), mesh,
-                                  tensorType(function.getArgument(i)))) ||
-            failed(verifyBlocks(function.getArgument(i),
-                                Sharding(function.getArgAttrOfType<DictionaryAttr>(i, attrs::sharding)))))
-          return WalkResult::interrupt();
-      for (unsigned i = 0; i < function.getNumResults(); ++i)
-        if (failed(verifySharding(op, function.getResultAttr(i, attrs::sharding), mesh,
-                                  cast<NamedTensorType>(function.getResultTypes()[i]))))
-          return WalkResult::interrupt();
-    }
-    return failed(verifyOp(op, mesh)) ? WalkResult::interrupt() : WalkResult::advance();
-  });
+/// An argument or a result that is a state has its sharding.
+static LogicalResult verifyOfState(func::FuncOp function, Attribute attribute, StateOp state) {
+  if (!state || attribute == state->getAttr(attrs::sharding)) return success();
+  return function.emitError("has the state `")
+         << state.getPath() << "` divided as " << attribute << ", and elsewhere it is divided as "
+         << state->getAttr(attrs::sharding) << "; states that begin as one value are divided alike";
+}
+
+LogicalResult tessera::verifyShardings(func::FuncOp function, const ProgramMesh &mesh) {
+  llvm::StringMap<StateOp> states = statesByPath(function->getParentOfType<ModuleOp>());
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    Attribute attribute = function.getArgAttr(i, attrs::sharding);
+    if (failed(verifySharding(function, attribute, mesh, tensorType(function.getArgument(i)))) ||
+        failed(verifyOfState(function, attribute, states.lookup(argumentState(function, i)))) ||
+        failed(verifyBlocks(function.getArgument(i), Sharding(cast<DictionaryAttr>(attribute)))))
+      return failure();
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    Attribute attribute = function.getResultAttr(i, attrs::sharding);
+    auto type = cast<NamedTensorType>(function.getResultTypes()[i]);
+    if (failed(verifySharding(function, attribute, mesh, type)) ||
+        failed(verifyOfState(function, attribute, states.lookup(resultState(function, i)))))
+      return failure();
+  }
+  WalkResult result = function.getBody().walk(
+      [&](Operation *op) { return failed(verifyOp(op, mesh)) ? WalkResult::interrupt() : WalkResult::advance(); });
   return failure(result.wasInterrupted());
+}
+
+LogicalResult tessera::verifyStateShardings(ModuleOp module, const ProgramMesh &mesh) {
+  llvm::StringSet<> repeated = repeatedAxes(module);
+  for (StateOp state : stateTable(module)) {
+    if (failed(verifyOp(state, mesh))) return failure();
+    const Sharding sharding = Sharding::of(state);
+    for (const Sharding::Part &part : sharding.getParts())
+      if (repeated.contains(part.axis))
+        return state.emitError("the state `") << state.getPath() << "` cannot be divided along `" << part.axis
+                                              << "`, along which it is read slice by slice";
+  }
+  return success();
+}
+
+LogicalResult tessera::verifyShardings(ModuleOp module, const ProgramMesh &mesh) {
+  bool isRight = succeeded(verifyStateShardings(module, mesh));
+  for (auto function : module.getOps<func::FuncOp>()) isRight = isRight && succeeded(verifyShardings(function, mesh));
+  return success(isRight);
 }
 
 LogicalResult tessera::verifyWideForm(ModuleOp module, const ProgramMesh &mesh) {

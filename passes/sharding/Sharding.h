@@ -97,6 +97,9 @@ bool canDivide(mlir::Operation *op, llvm::StringRef axis, int64_t parts);
 /// An error where `tsr.sharding` of an op, a state, an argument or a result is malformed, names an axis that the mesh
 /// lacks or uses a mesh axis twice, or divides an op along an axis that it cannot be divided along.
 llvm::LogicalResult verifyShardings(mlir::ModuleOp module, const ProgramMesh &mesh);
+/// The same of one function, and of states alone.
+llvm::LogicalResult verifyShardings(mlir::func::FuncOp function, const ProgramMesh &mesh);
+llvm::LogicalResult verifyStateShardings(mlir::ModuleOp module, const ProgramMesh &mesh);
 
 /// An error where an axis has the name of a mesh axis, and another size: after `partition`.
 llvm::LogicalResult verifyWideForm(mlir::ModuleOp module, const ProgramMesh &mesh);

@@ -248,8 +248,10 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.isPinned = pins.areGiven(), result.pins = best.pins;
   result.step = *best.solution, result.bound = std::min(best.bound, best.solution->cost.seconds);
   result.memoryDecides = best.secondsBeyond < best.solution->cost.seconds;
-  if (!divideOtherFunctions(module, result, devices)) return std::nullopt;
-  return result;
+  if (divideOtherFunctions(module, result, devices)) return result;
+  // All of them may be whole, and their states are divided as they may be everywhere.
+  if (!result.isPinned) llvm::reportFatalInternalError("no sharding of other functions than `step` was found");
+  return std::nullopt;
 }
 
 bool tessera::divideOtherFunctions(ModuleOp module, ModuleSharding &sharding, const SearchDevices &devices) {
@@ -263,9 +265,7 @@ bool tessera::divideOtherFunctions(ModuleOp module, ModuleSharding &sharding, co
     limits.fixed = formsOfStates(graph, sharding.ofStates, meshNames);
     limits.pins = sharding.isPinned ? &sharding.pins : nullptr;
     MeshSolution found = solveForTime(graph, mesh, devices, limits);
-    if (!found.isFound() && sharding.isPinned) return false;
-    // All of it may be whole, and its states are divided as they may be everywhere.
-    if (!found.isFound()) llvm::reportFatalInternalError("no sharding of `" + function.getName() + "` was found");
+    if (!found.isFound()) return false;
     sharding.tables.emplace_back(function, FoundSharding(graph, found.forms, meshNames).getTable());
   }
   return true;

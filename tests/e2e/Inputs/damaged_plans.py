@@ -59,6 +59,10 @@ def main():
     rest = ", ".join(part.split("=")[0].strip() for part in axes.split(",")[1:])
     damaged.append((changed(plan, op, f"{first} = nowhere, {rest}", "ops"), "nowhere"))
     damaged.append((plan.replace('"seconds": ', '"seconds": -'), "'search'"))
+    damaged.append((changed(plan, "bytes", 1e19, "search"), "'search': expected a number below 2^62"))
+    damaged.append((changed(plan, "second", 1.0, "search"), "'search': unknown key 'second'"))
+    damaged.append((changed(plan, "op", {}), "unknown key 'op'"))
+    damaged.append((changed(plan, "two words", 1, "mesh"), "'mesh': "))
     for text, expected in damaged:
         refuse(text, expected, options)
     print(f"{len(damaged)} damaged plans are refused")
