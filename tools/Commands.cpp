@@ -15,6 +15,7 @@
 #include "runtime/machine/MachineMemory.h"
 #include "runtime/program/Payload.h"
 #include "tools/Largest.h"
+#include "tools/MemoryBudget.h"
 #include "tools/Messages.h"
 #include "tools/OutputConflicts.h"
 #include "tools/PhaseRun.h"
@@ -246,6 +247,7 @@ static int generate(Input &input, const CommandOptions &options, CompiledProgram
   if (failed(made)) return failedOn(before, options, lack.empty() ? run.dumps.getProblem() : lack);
   if (int status = writePlanFile(module, options, run)) return status;
   program = std::move(*made);
+  if (isModule(options)) run.hasWarned |= warnAboveBudget(module, runtime::parseManifest(program.manifest), options);
   if (!options.report.empty())
     run.report.describe(program.manifest, planOf(module, options, plannedDevice(module, options), program.manifest,
                                                  readPlannedData(program.manifest, {})));
@@ -392,6 +394,7 @@ static int makePlan(Input &input, const CommandOptions &options, const PlannedDe
   if (int status = checkData(data)) return status;
   if (int status = writePlanFile(module, options, run)) return status;
   plan = planOf(module, options, device, *manifest, data);
+  if (isModule(options)) warnAboveBudget(module, plan.manifest, options);
   run.report.describe(*manifest, plan);
   return writeReport(input, options, run.report);
 }

@@ -35,8 +35,7 @@ std::string tessera::describeLargest(const Largest &largest, const PlannedDevice
   if (largest.size > 0)
     text += fmt::format("largest     {} {}: {} of {}, {}{}{}\noptions     {}\n", setting.axis, largest.size,
                         formatBytes(largest.at.fit->needed), formatBytes(*device.memoryBytes), device.name,
-                        largest.at.countsData ? "" : ", without the data", device.count > 1 ? onOneDevice : "",
-                        textOf(largest.options()));
+                        largest.at.countsData ? "" : ", without the data", largest.at.whose, textOf(largest.options()));
   else
     text += fmt::format("largest     none: no size of {} fits into {}, {}\n", setting.axis,
                         formatBytes(*device.memoryBytes), device.name);

@@ -326,3 +326,14 @@ int BudgetRuns::finish() {
 int tessera::runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run) {
   return BudgetRuns(budget, input, options, run).find();
 }
+
+bool tessera::warnAboveBudget(ModuleOp module, const runtime::Manifest &manifest, const CommandOptions &options) {
+  MemorySettings settings = MemorySettings::of(module);
+  int64_t bytes = runtime::programBytes(manifest);
+  if (!settings.budget || settings.isWish || options.takesLeast || bytes <= *settings.budget) return false;
+  messages() << fmt::format("warning: {}: the program takes {} bytes, more than its budget in `tsr.memory`, {}: the "
+                            "module was changed behind `rematerialize`, or its lines have longer names than the "
+                            "model's; compile the model again to stay within it\n",
+                            options.input.path, bytes, *settings.budget);
+  return true;
+}

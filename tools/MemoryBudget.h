@@ -8,6 +8,7 @@
 #ifndef TESSERA_TOOLS_MEMORYBUDGET_H
 #define TESSERA_TOOLS_MEMORYBUDGET_H
 
+#include "runtime/program/Manifest.h"
 #include "tools/PhaseRun.h"
 
 namespace tessera {
@@ -19,6 +20,10 @@ std::optional<int64_t> budgetToFind(mlir::ModuleOp module, const CommandOptions 
 /// the phase `rematerialize` gets to know what the arena may take. Where a sharding is searched for, several are tried,
 /// from the fastest one on. Prints errors, and returns an exit status.
 int runPhasesWithin(int64_t budget, Input &input, const CommandOptions &options, PhaseRun &run);
+
+/// Warns of a program that takes more than the budget that its module records: a module behind `rematerialize` is
+/// compiled as it is, also after it was edited. Returns whether it did.
+bool warnAboveBudget(mlir::ModuleOp module, const runtime::Manifest &manifest, const CommandOptions &options);
 
 } // namespace tessera
 

@@ -10,7 +10,7 @@
 namespace tessera {
 
 /// Follows figures of a plan for several devices.
-inline constexpr const char *onOneDevice = "; of one, since a program runs on one device so far";
+inline constexpr const char *onOneDevice = "; of one, on which a program runs without --devices or --mesh";
 
 /// What the times follow from, beside the manifest.
 struct TimeOptions {

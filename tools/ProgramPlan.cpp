@@ -69,6 +69,11 @@ static std::string describeSizes(const ProgramPlan &plan) {
   return plan.gpu ? text : text + fmt::format("threads     {}\n", manifest.target.threads);
 }
 
+std::string tessera::whoseMemory(const ProgramPlan &plan) {
+  std::string ofRanks = PlannedRanks(plan.manifest).whose();
+  return plan.device.count > 1 && ofRanks.empty() ? onOneDevice : ofRanks;
+}
+
 static std::string describeFit(const ProgramPlan &plan) {
   const PlannedDevice &device = plan.device;
   if (!plan.fit)
@@ -79,9 +84,7 @@ static std::string describeFit(const ProgramPlan &plan) {
                                  formatBytes(fit.available), device.name);
   if (!plan.countsData()) text += ", without the data";
   if (!fit.fits()) text += fmt::format("; {} are lacking", formatBytes(fit.needed - fit.available));
-  std::string whose = PlannedRanks(plan.manifest).whose();
-  if (device.count > 1 && whose.empty()) whose = onOneDevice;
-  text += whose + "\n";
+  text += whoseMemory(plan) + "\n";
   if (fit.devicesForState > 1)
     text += fmt::format("            the state alone, {}, takes {} of them at least\n",
                         formatBytes(plan.manifest.wholeStateBytes()), fit.devicesForState);

@@ -60,6 +60,9 @@ PlannedData readPlannedData(const std::string &manifest, const std::vector<std::
 ProgramPlan planProgram(const std::string &manifest, PlannedDevice device, const runtime::HeldData &data,
                         std::optional<double> price = std::nullopt);
 
+/// Whose memory a plan counts, if there are several devices: the end of a line; else empty.
+std::string whoseMemory(const ProgramPlan &plan);
+
 /// Warnings about the data, as lines of a plan.
 std::string describeWarnings(const std::vector<std::string> &warnings);
 

@@ -5,6 +5,8 @@
 #include "frontend/elaborate/FrontendOptions.h"
 #include "ir/program/Program.h"
 #include "runtime/base/DataFormat.h"
+#include "runtime/base/Quantities.h"
+#include "runtime/machine/MachineMemory.h"
 #include "tools/Messages.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -164,15 +166,29 @@ Trial Trials::tryPlan(const CommandOptions &options) {
   }
   if (!held) held = readPlannedData(*manifest, options.data);
   ProgramPlan plan = planProgram(*manifest, device(), held->held);
-  trial.fit = plan.fit, trial.countsData = plan.countsData();
+  trial.fit = plan.fit, trial.countsData = plan.countsData(), trial.whose = whoseMemory(plan);
   trial.time = PlannedTime(plan.manifest, plan.time).summarize();
   trial.warnings = warningsOf(input);
   return trial;
 }
 
+/// Once it takes long.
+void Trials::reportProgress(const TrialOptions &changes, const Trial &trial) const {
+  constexpr std::chrono::seconds patience(20);
+  auto taken = std::chrono::steady_clock::now() - begun;
+  if (taken < patience) return;
+  std::string text = changes.empty() ? "the options as they are" : tessera::textOf(changes);
+  std::string found = !trial.fit ? "no plan" : "needs " + runtime::formatBytes(trial.fit->needed);
+  if (trial.fit && !trial.fits()) found += ", too much";
+  messages() << fmt::format("note: tried {}: {}; {} plans in {}\n", text, found, plans.size(),
+                            runtime::formatDuration(std::chrono::duration<double>(taken).count()));
+}
+
 const Trial &Trials::planWith(const TrialOptions &changes) {
   auto [entry, isNew] = plans.try_emplace(tessera::textOf(changes));
-  if (isNew) entry->second = tryPlan(optionsWith(changes));
+  if (!isNew) return entry->second;
+  entry->second = tryPlan(optionsWith(changes));
+  reportProgress(changes, entry->second);
   return entry->second;
 }
 

@@ -5,6 +5,7 @@
 
 #include "tools/Commands.h"
 #include "tools/ProgramPlan.h"
+#include <chrono>
 #include <map>
 
 namespace tessera {
@@ -26,6 +27,7 @@ std::string textOf(const TrialOptions &options);
 /// What came out of a trial.
 struct Trial {
   std::optional<MemoryFit> fit;      ///< none: there is no plan
+  std::string whose;                 ///< that memory is, if there are several devices (`whoseMemory`)
   std::string time;                  ///< of a step, for a person; empty: not known
   bool countsData = true;            ///< whether it is known what the data take
   std::string problem;               ///< why there is none
@@ -42,7 +44,8 @@ struct DataSizes {
   int64_t microBatches = 1;
 };
 
-/// Compiles a model with other options than the command line has, in order to see what it would need. Prints nothing.
+/// Compiles a model with other options than the command line has, in order to see what it would need. Prints nothing
+/// but what was tried, once that takes long.
 class Trials {
 public:
   /// `device` has a known memory. `module` is what a model file is with `options`, after `parse`.
@@ -72,14 +75,16 @@ private:
   CommandOptions optionsWith(const TrialOptions &changes) const;
   int64_t heldBytes() const;
   Trial tryPlan(const CommandOptions &options);
+  void reportProgress(const TrialOptions &changes, const Trial &trial) const;
 
   mlir::MLIRContext &context;
   CommandOptions base;
   PlannedDevice place;
   Target compiledFor;
   std::string type;
-  std::optional<int64_t> budget;      ///< of `--memory`
-  std::optional<PlannedData> held;    ///< read once: what is held in memory does not depend on sizes
+  std::optional<int64_t> budget;   ///< of `--memory`
+  std::optional<PlannedData> held; ///< read once: what is held in memory does not depend on sizes
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
   std::map<std::string, Trial> plans; ///< by the text of the options
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what `tessera plan --json` says of values of layers: the arena of a program that recomputes one changes by as many
-bytes as its alternative says, but for 1 % of it: GEMMs that are fused later have an order of their own.
+"""Checks what `tessera plan --json` says of values of layers: the arena of a program that recomputes one changes by as
+many bytes as its alternative says, but for 1 % of it: GEMMs that are fused later have an order of their own.
 
 usage: value_pins.py MODEL OPTION...    prints the values that were tried
 """
