@@ -23,6 +23,7 @@
 #include "passes/launch/HorizontalGemms.h"
 #include "passes/launch/Launches.h"
 #include "passes/launch/OverlappedExchanges.h"
+#include "passes/memory/EntryPlaces.h"
 #include "passes/memory/MemoryLimit.h"
 #include "passes/memory/PeakOrder.h"
 #include "passes/memory/PlanStorage.h"
@@ -126,42 +127,13 @@ int64_t SchedulePass::overlap(func::FuncOp function, StoragePlan &plan, int64_t 
 }
 
 /// Gives state its places and returns the bytes it takes.
-static int64_t placeState(ModuleOp module, llvm::StringMap<int64_t> &offsets) {
+static int64_t placeState(ModuleOp module) {
   int64_t bytes = 0;
   for (StateOp state : stateTable(module)) {
-    offsets[state.getPath()] = bytes;
     state.setPlaceAttr(PlaceAttr::get(module.getContext(), bytes, {}));
     bytes += alignedBytes(state.getTensorType().getNumBytes());
   }
   return bytes;
-}
-
-/// Sets the buffers' offsets. Returns the end of the highest one, and what it is at least.
-static std::pair<int64_t, int64_t> packEntry(StoragePlan &plan, const llvm::StringMap<int64_t> &stateOffsets,
-                                             int64_t base) {
-  SmallVector<Lifetime> lifetimes = plan.lifetimes();
-  Packing packing = packBuffers(lifetimes);
-  const int64_t *offset = packing.offsets.begin();
-  for (Buffer &buffer : plan.getBuffers())
-    buffer.offset = buffer.state.empty() ? base + *offset++ : stateOffsets.lookup(buffer.state);
-  return {base + packing.bytes, base + packing.bound};
-}
-
-static void writePlaces(func::FuncOp function, const StoragePlan &plan) {
-  auto placesOf = [&](auto values) {
-    SmallVector<Attribute> places;
-    for (Value value : values) places.push_back(plan.place(value));
-    return places;
-  };
-  Builder builder(function.getContext());
-  setArgumentAttrs(function, attrs::place, placesOf(function.getArguments()));
-  function.getBody().walk([&](Operation *op) {
-    if (isInsideKernel(op)) return;
-    if (op->getNumResults()) op->setAttr(attrs::places, builder.getArrayAttr(placesOf(op->getResults())));
-    if (auto repeat = dyn_cast<RepeatOp>(op))
-      repeat.setArgPlacesAttr(builder.getArrayAttr(placesOf(repeat.getBlock().getArguments())));
-    if (isa<func::ReturnOp>(op)) setResultAttrs(function, attrs::place, placesOf(op->getOperands()));
-  });
 }
 
 void SchedulePass::runOnOperation() {
@@ -169,8 +141,7 @@ void SchedulePass::runOnOperation() {
   FailureOr<Target> target = Target::read(module);
   if (failed(target)) return signalPassFailure();
   MemorySettings settings = MemorySettings::of(module);
-  llvm::StringMap<int64_t> stateOffsets;
-  int64_t stateBytes = placeState(module, stateOffsets), arena = stateBytes, bound = stateBytes, lacking = 0;
+  int64_t stateBytes = placeState(module), arena = stateBytes, bound = stateBytes, lacking = 0;
   for (func::FuncOp function : entryFunctions(module)) {
     unsigned copies = 0;
     FailureOr<StoragePlan> plan = planStorage(function, copies);
@@ -188,7 +159,7 @@ void SchedulePass::runOnOperation() {
       opsMoved += lowerPeak(function);
       plan = StoragePlan(function);
     }
-    auto [bytes, least] = packEntry(*plan, stateOffsets, stateBytes);
+    auto [bytes, least] = packEntry(*plan, module);
     arena = std::max(arena, bytes), bound = std::max(bound, least);
     writePlaces(function, *plan);
     if (target->fusesLaunches) launchesSaved -= splitLaunches(function, *target);

@@ -56,6 +56,13 @@ std::optional<ByteRange> ScratchPlaces::of(Operation *first) const {
   return it == places.end() ? std::nullopt : std::optional(it->second);
 }
 
+SmallVector<Lifetime> ScratchPlaces::lifetimes() const {
+  SmallVector<Lifetime> list;
+  for (auto [first, range] : places) list.push_back({range.end - range.begin, line->at(first), line->at(first)});
+  llvm::sort(list, [](const Lifetime &a, const Lifetime &b) { return a.start < b.start; });
+  return list;
+}
+
 int64_t ScratchPlaces::leastBytes() const {
   MemoryTimeline timeline = memoryTimeline(function);
   int64_t most = 0;

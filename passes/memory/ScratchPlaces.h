@@ -2,7 +2,7 @@
 //
 // A kernel's scratch memory is used while it runs, so it may lie wherever nothing is live then: most kernels run where
 // fewer bytes are live than at the peak. How much a kernel needs is known once it has been generated, when all values
-// have their places.
+// have their places. Where no range is large enough, values can be packed again beside what is needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 
 #include "passes/analysis/Timeline.h"
 #include "passes/memory/OccupiedSpace.h"
+#include "passes/memory/Offsets.h"
 #include <optional>
 
 namespace tessera {
@@ -26,9 +27,12 @@ public:
   /// of what is live.
   int64_t place(mlir::Operation *first, int64_t bytes);
 
+  mlir::func::FuncOp getFunction() const { return function; }
   /// The bytes that were placed for a launch that begins with `first`.
   std::optional<ByteRange> of(mlir::Operation *first) const;
   bool isEmpty() const { return places.empty(); }
+  /// The lifetimes of all of it, in the order of the program.
+  llvm::SmallVector<Lifetime> lifetimes() const;
   /// The end of the highest place so far, at least the planned bytes.
   int64_t getEnd() const { return end; }
   /// What is live while a kernel runs with its scratch memory, where that is most: no places need less.
