@@ -133,6 +133,7 @@ public:
 private:
   int planOnce(PlannedProgram &program);
   int planWithin(PlannedProgram &program);
+  int tryFaster(PlannedProgram &program);
   int leaveRoom(PlannedProgram &program);
   int planOtherShardings();
   int keepIfBetter(std::optional<int64_t> searched);
@@ -199,6 +200,32 @@ int BudgetRuns::planWithin(PlannedProgram &program) {
   return ExitDone;
 }
 
+/// A program is within the budget. What plans take is an upper bound before `schedule` moves ops: faster ones that take
+/// little more than there is may be within it, too.
+int BudgetRuns::tryFaster(PlannedProgram &program) {
+  constexpr int64_t nearDivisor = 32;
+  constexpr size_t mostTries = 3;
+  auto frontier = (*program.input.module)->getAttrOfType<ArrayAttr>(attrs::frontier);
+  if (!program.arena || program.exchanges > 0 || !frontier) return ExitDone;
+  int64_t room = program.ofArena + budget - program.bytes;
+  SmallVector<int64_t> arenas; // of those that are faster and near, from the fastest one
+  for (auto point : frontier.getAsRange<DictionaryAttr>()) {
+    if (point.contains("chosen")) break;
+    int64_t arena = point.getAs<IntegerAttr>("arena").getInt();
+    if (arena > *program.arena && arena - arena / nearDivisor <= room) arenas.push_back(arena);
+  }
+  for (int64_t arena : ArrayRef(arenas).take_back(mostTries)) {
+    PlannedProgram other;
+    other.searched = program.searched, other.arena = arena;
+    if (int status = planOnce(other)) return status;
+    if (other.bytes > budget || other.seconds >= program.seconds) continue;
+    other.warnings = std::move(program.warnings);
+    program = std::move(other);
+    return ExitDone;
+  }
+  return ExitDone;
+}
+
 /// A program is within the budget. But a plan that recomputes as little as fits may leave no room for exchanges beside
 /// kernels, and what is lost as kernels wait for them may be more than what is recomputed in the next smaller plans. So
 /// some of these are tried.
@@ -224,6 +251,8 @@ int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
   PlannedProgram program;
   program.searched = searched;
   if (int status = planWithin(program)) return status;
+  if (program.bytes <= budget)
+    if (int status = tryFaster(program)) return status;
   bool fits = program.bytes <= budget, doesBest = best.bytes <= budget;
   if (fits && (!doesBest || program.seconds < nearly * best.seconds))
     if (int status = leaveRoom(program)) return status;

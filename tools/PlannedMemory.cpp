@@ -31,14 +31,19 @@ std::optional<double> PlannedMemory::longerWith(const MemoryPlan &plan) const {
 // As text
 //===----------------------------------------------------------------------===//
 
-/// The first, the last, the chosen one and an even choice of the others.
+/// The first, the last, the chosen one and an even choice of the others. Of plans with the same amount only the fastest
+/// is had.
 std::vector<PlanMemory> PlannedMemory::listedPlans() const {
-  size_t count = plans.size(), most = std::min(count, mostListed);
+  std::vector<PlanMemory> different, listed;
+  for (const PlanMemory &plan : plans) {
+    bool isSame = !different.empty() && memoryAmount(different.back().bytes) == memoryAmount(plan.bytes);
+    if (!isSame || plan.plan->isChosen) different.push_back(plan);
+  }
+  size_t count = different.size(), most = std::min(count, mostListed);
   std::vector<bool> isListed(count);
   for (size_t i = 0; i < most; ++i) isListed[most == 1 ? 0 : i * (count - 1) / (most - 1)] = true;
-  std::vector<PlanMemory> listed;
   for (size_t i = 0; i < count; ++i)
-    if (isListed[i] || plans[i].plan->isChosen) listed.push_back(plans[i]);
+    if (isListed[i] || different[i].plan->isChosen) listed.push_back(different[i]);
   return listed;
 }
 

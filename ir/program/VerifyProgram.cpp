@@ -120,6 +120,7 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::axes, isListOfNames, "a list of names"},
     {attrs::model, is<StringAttr>, "a string"},
     {attrs::phase, is<StringAttr>, "a string"},
+    {attrs::target, is<StringAttr>, "a string"},
     {attrs::data, isListOfDictionaries, "a list of dictionaries"},
     {attrs::settings, is<DictionaryAttr>, "a dictionary"},
     {attrs::epilogues, is<StringAttr>, "a string"},

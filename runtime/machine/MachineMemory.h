@@ -19,7 +19,7 @@ struct AvailableMemory {
 using MemoryAdvice = std::function<std::string(int64_t available)>;
 
 AvailableMemory availableMemory();
-/// The same as if nothing were in use: all memory of the machine, or what its cgroup may have.
+/// The same as if nothing were in use: all memory of the machine, or what its cgroup or a limit of the process allows.
 AvailableMemory totalMemory();
 
 /// Bytes of the anonymous pages of this process; 0 if the system does not say.

@@ -147,7 +147,7 @@ static std::string amountOf(int64_t bytes, double (*round)(double)) {
   for (auto [name, shift] : units) {
     double amount = static_cast<double>(bytes) / static_cast<double>(int64_t(1) << shift);
     if (amount < 1 && shift > 10) continue;
-    double digits = amount < 10 ? 100 : amount < 100 ? 10 : 1;
+    double digits = amount < 10 ? 1000 : amount < 100 ? 100 : amount < 1000 ? 10 : 1; // four in all
     return fmt::format("{:g}{}", round(amount * digits) / digits, name);
   }
   return "";

@@ -30,12 +30,12 @@ constexpr int64_t gib = int64_t(1) << 30;
 
 TEST(MemoryNeeds, AmountsAreRounded) {
   EXPECT_EQ(memoryAmount(gib), "1GiB");
-  EXPECT_EQ(memoryAmount(gib + 1), "1.01GiB");
+  EXPECT_EQ(memoryAmount(gib + 1), "1.001GiB");
   EXPECT_EQ(memoryAmount(gib / 2), "512MiB");
-  EXPECT_EQ(memoryAmount(25 * gib + 1), "25.1GiB");
-  EXPECT_EQ(memoryAmount(180 * gib + 1), "181GiB");
+  EXPECT_EQ(memoryAmount(25 * gib + 1), "25.01GiB");
+  EXPECT_EQ(memoryAmount(180 * gib + 1), "180.1GiB");
   EXPECT_EQ(memoryAmount(1536), "1.5KiB");
-  EXPECT_EQ(memoryWithin(2 * gib - 1), "1.99GiB");
+  EXPECT_EQ(memoryWithin(2 * gib - 1), "1.999GiB");
 }
 
 TEST(MemoryNeeds, AdvisesTheFastestPlanThatFits) {
