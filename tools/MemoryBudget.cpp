@@ -32,7 +32,10 @@ std::optional<int64_t> tessera::budgetToFind(ModuleOp module, const CommandOptio
   bool isOpen = reached && phaseIndex(reached.getValue()) < phase;
   // What is found depends on what all phases make of it.
   bool isReached = last >= (searches(module) ? phaseIndex("shard") : phase);
-  return isOpen && isReached && !settings.arena ? settings.budget : std::nullopt;
+  // A dump has what the arena may take. It is found anew, since the budget may have been edited, but not by another
+  // search for a sharding, which takes long.
+  bool isKept = settings.arena && searches(module);
+  return isOpen && isReached && !isKept ? settings.budget : std::nullopt;
 }
 
 /// As the limit of a search: none.
@@ -43,6 +46,13 @@ static constexpr int64_t unlimited = -1;
 static void limitSearch(ModuleOp module, std::optional<int64_t> bytes) {
   auto attribute = bytes ? Builder(module.getContext()).getI64IntegerAttr(*bytes) : IntegerAttr();
   setOrRemoveAttr(module, attrs::searchMemory, attribute);
+}
+
+/// Has what the arena may take follow from the budget alone.
+static void forgetArena(ModuleOp module) {
+  MemorySettings settings = MemorySettings::of(module);
+  settings.arena = std::nullopt, settings.exchanges = 0;
+  settings.record(module);
 }
 
 /// Tells a module what its arena may take, and how much of that recomputation leaves to exchanges beside kernels.
@@ -126,6 +136,7 @@ public:
     quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = quiet.json = quiet.listsValues = false;
     if (searches(*input.module)) quiet.plansDevices = false; // prices take as long as a search, and are of the last one
     run.common->keepsTiled = true;
+    forgetArena(*input.module);
   }
 
   int find();

@@ -98,7 +98,7 @@ static std::string describeSearch(const SearchSpec &search) {
   double percent = 100 * search.gap();
   std::string gap = percent < 0.05 ? "no sharding that it knows takes less"
                                    : fmt::format("at most {:.1f} % above the least of those that it knows", percent);
-  std::string limit = search.memory ? "within " + formatBytes(*search.memory) : "no limit of memory was kept";
+  std::string limit = search.memory ? "within " + formatBytes(*search.memory) : "without a limit of memory";
   std::string text = fmt::format("  {:<28} {:>12}  by the estimate of the search: {}, {}\n", "found: a step takes",
                                  formatSeconds(search.seconds), gap, limit);
   if (!search.unpinned) return text;
