@@ -80,6 +80,8 @@ struct PlannedProgram {
   std::optional<ShardingPlan> sharding = {}; ///< to be written
 
   bool isBelow(const PlannedProgram &other) const { return bytes < other.bytes; }
+  /// What a budget leaves the arena, with what this program takes beside it.
+  int64_t arenaWithin(int64_t budget) const { return ofArena + budget - bytes; }
 };
 
 /// The sharding that a search found: the phase `shard` notes it.
@@ -196,7 +198,7 @@ int BudgetRuns::planWithin(PlannedProgram &program) {
     if (round == 0) warnings = std::move(program.warnings); // later rounds have the same
     if (program.bytes <= budget) break;
     bool canRecompute = MemorySettings::of(*program.input.module).getMode() == RematMode::Auto;
-    int64_t within = program.ofArena + budget - program.bytes;
+    int64_t within = program.arenaWithin(budget);
     std::optional<int64_t> arena = program.arena, searched = program.searched;
     if (program.isBelow(smallest)) smallest = std::move(program);
     program = {}, program.searched = searched;
@@ -218,7 +220,7 @@ int BudgetRuns::tryFaster(PlannedProgram &program) {
   constexpr size_t mostTries = 3;
   auto frontier = (*program.input.module)->getAttrOfType<ArrayAttr>(attrs::frontier);
   if (!program.arena || program.exchanges > 0 || !frontier) return ExitDone;
-  int64_t room = program.ofArena + budget - program.bytes;
+  int64_t room = program.arenaWithin(budget);
   SmallVector<int64_t> arenas; // of those that are faster and near, from the fastest one
   for (auto point : frontier.getAsRange<DictionaryAttr>()) {
     if (point.contains("chosen")) break;
@@ -244,7 +246,7 @@ int BudgetRuns::leaveRoom(PlannedProgram &program) {
   auto lacking = (*program.input.module)->getAttrOfType<IntegerAttr>(attrs::arenaLacking);
   bool canRecompute = MemorySettings::of(*program.input.module).getMode() == RematMode::Auto;
   if (!lacking || !canRecompute) return ExitDone;
-  int64_t arena = program.arena.value_or(program.ofArena + budget - program.bytes);
+  int64_t room = program.arenaWithin(budget), arena = std::min(room, program.arena.value_or(room));
   for (int64_t parts : {4, 2, 1}) {
     PlannedProgram other;
     other.searched = program.searched, other.arena = arena, other.exchanges = lacking.getInt() / parts;
@@ -262,11 +264,11 @@ int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
   PlannedProgram program;
   program.searched = searched;
   if (int status = planWithin(program)) return status;
-  if (program.bytes <= budget)
-    if (int status = tryFaster(program)) return status;
   bool fits = program.bytes <= budget, doesBest = best.bytes <= budget;
-  if (fits && (!doesBest || program.seconds < nearly * best.seconds))
+  if (fits && (!doesBest || program.seconds < nearly * best.seconds)) {
+    if (int status = tryFaster(program)) return status;
     if (int status = leaveRoom(program)) return status;
+  }
   found = SearchResult::of(*program.input.module), program.sharding = run.common->found;
   if (fits != doesBest ? fits : fits ? program.seconds < best.seconds : program.isBelow(best))
     best = std::move(program);

@@ -293,22 +293,24 @@ static int run(int argc, char **argv) {
   return runExplain(options);
 }
 
-/// The same; an error of the runtime's readers is about what the user gave, such as a dump that was edited.
-static int runAndReport(int argc, char **argv) {
+/// The same; an error of the runtime's readers is about what the user gave, such as a dump that was edited. `shift`: of
+/// the exit status.
+static int runAndReport(int argc, char **argv, int shift) {
   try {
     return run(argc, argv);
   } catch (const runtime::Error &error) {
     printError(error.what());
-    return ExitInput;
+    return ExitInput + shift;
   }
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  handleFatalErrors(argc > 1 && llvm::StringRef(argv[1]) == "train" ? ExitTrainShift : 0);
+  int shift = argc > 1 && llvm::StringRef(argv[1]) == "train" ? ExitTrainShift : 0;
+  handleFatalErrors(shift);
   // A file beyond the limit of the shell (`ulimit -f`) is a write error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
-  int status = runAndReport(argc, argv);
+  int status = runAndReport(argc, argv, shift);
   // Errors of standard output count too. LLVM's streams end the process if an error is left in them.
   llvm::outs().flush();
   if (std::error_code error = llvm::outs().error()) {

@@ -232,7 +232,7 @@ static LogicalResult verifyFunction(func::FuncOp function, const llvm::StringMap
 // The module
 //===----------------------------------------------------------------------===//
 
-/// No arena is smaller than its bound.
+/// 6.
 static LogicalResult verifyArena(ModuleOp module) {
   auto arena = module->getAttrOfType<IntegerAttr>(attrs::arena);
   auto bound = module->getAttrOfType<IntegerAttr>(attrs::arenaBound);
@@ -242,7 +242,7 @@ static LogicalResult verifyArena(ModuleOp module) {
 
 LogicalResult tessera::verifyProgram(ModuleOp module) {
   if (failed(verifyForms(module, module->getDiscardableAttrDictionary(), ofModules))) return failure(); // 3.
-  if (failed(verifyArena(module))) return failure();
+  if (failed(verifyArena(module))) return failure();                                                    // 6.
   llvm::StringMap<StateOp> states;
   for (StateOp state : module.getOps<StateOp>()) {                           // 1.
     if (failed(verifySizes(state, state.getTensorType()))) return failure(); // 5.

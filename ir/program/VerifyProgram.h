@@ -14,6 +14,7 @@ namespace tessera {
 ///   3. The attributes on module, arguments and results have the types that ir/dialect/Attributes.h says.
 ///   4. An argument or result that is a state names a state of the table, and has its axes.
 ///   5. No tensor or state, nor the arena, has more bytes than can be added and multiplied in 64 bits.
+///   6. The arena is as large as its bound at least.
 ///
 /// The verifiers of ops have checked the rest.
 llvm::LogicalResult verifyProgram(mlir::ModuleOp module);

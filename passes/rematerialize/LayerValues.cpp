@@ -2,6 +2,7 @@
 
 #include "passes/rematerialize/LayerValues.h"
 #include "passes/rematerialize/Policies.h"
+#include <map>
 
 using namespace mlir;
 using namespace tessera;
@@ -40,8 +41,9 @@ public:
 private:
   SpanPolicy policyOf(int64_t layers, llvm::BitVector recomputed) const;
   double secondsOf(const SpanPolicy &policy) const;
-  std::optional<LayerAlternative> alternativeOf(int unit, const LayerValue &value) const;
-  LayerValue describe(Value root) const;
+  std::optional<LayerAlternative> findAlternative(int unit, bool recomputes) const;
+  std::optional<LayerAlternative> alternativeOf(int unit, bool recomputes);
+  LayerValue describe(Value root);
 
   const LayerPair &pair;
   size_t stack;
@@ -52,7 +54,8 @@ private:
   int64_t layers;
   std::vector<Credit> credits;
   std::vector<SpanPolicy> policies;
-  int64_t segments = 0, inSegments = 0; ///< and the layers in them
+  int64_t segments = 0, inSegments = 0;                                         ///< and the layers in them
+  std::map<std::pair<int, bool>, std::optional<LayerAlternative>> alternatives; ///< results of a unit share them
 };
 
 } // namespace
@@ -84,9 +87,8 @@ double StackValues::secondsOf(const SpanPolicy &policy) const {
   return seconds * static_cast<double>(policy.layers * timesRun(forward->getBlock()));
 }
 
-std::optional<LayerAlternative> StackValues::alternativeOf(int unit, const LayerValue &value) const {
-  if (!plan.bytes || unit < 0 || segments > 0) return std::nullopt;
-  bool recomputes = value.saved > 0;
+/// What changes if all spans recompute a unit, or all save it.
+std::optional<LayerAlternative> StackValues::findAlternative(int unit, bool recomputes) const {
   LayerAlternative change;
   std::vector<LayerSpan> spans;
   for (const SpanPolicy &policy : policies) {
@@ -101,7 +103,14 @@ std::optional<LayerAlternative> StackValues::alternativeOf(int unit, const Layer
   return change;
 }
 
-LayerValue StackValues::describe(Value root) const {
+std::optional<LayerAlternative> StackValues::alternativeOf(int unit, bool recomputes) {
+  if (!plan.bytes || unit < 0 || segments > 0) return std::nullopt;
+  auto [known, isNew] = alternatives.try_emplace({unit, recomputes});
+  if (isNew) known->second = findAlternative(unit, recomputes);
+  return known->second;
+}
+
+LayerValue StackValues::describe(Value root) {
   LayerValue value;
   int unit = pair.unitOf(root);
   value.name = names.nameOf(root);
@@ -116,7 +125,7 @@ LayerValue StackValues::describe(Value root) const {
     value.saved += segments; // their inputs
   else
     value.recomputed += inSegments;
-  value.alternative = alternativeOf(unit, value);
+  value.alternative = alternativeOf(unit, value.saved > 0);
   return value;
 }
 
