@@ -63,7 +63,7 @@ static std::string problemOfReductions(ModuleOp module) {
   return isGpu ? "" : "ranks on CPUs exchange bytes only: leave out --reductions=library, or compile for GPUs";
 }
 
-/// Whether a sharding may be what the IR says of states and of all functions, or of one.
+/// Whether what the IR says of states and of all functions, or of one, may be what a search found.
 static bool isValid(ModuleOp module, func::FuncOp function, std::string &problem) {
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
     std::string place = userLine(diagnostic.getLocation());
@@ -71,6 +71,7 @@ static bool isValid(ModuleOp module, func::FuncOp function, std::string &problem
     return success();
   });
   ProgramMesh mesh = ProgramMesh::of(module);
+  if (failed(verifyNoSlicedState(module))) return false;
   if (!function) return succeeded(verifyShardings(module, mesh));
   return succeeded(verifyStateShardings(module, mesh)) && succeeded(verifyShardings(function, mesh));
 }

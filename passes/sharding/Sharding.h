@@ -101,6 +101,10 @@ llvm::LogicalResult verifyShardings(mlir::ModuleOp module, const ProgramMesh &me
 llvm::LogicalResult verifyShardings(mlir::func::FuncOp function, const ProgramMesh &mesh);
 llvm::LogicalResult verifyStateShardings(mlir::ModuleOp module, const ProgramMesh &mesh);
 
+/// An error for a state that is divided along the axis of a repeat. `partition` gathers such a state before the repeat;
+/// a search, whose costs know no such gather, divides none so.
+llvm::LogicalResult verifyNoSlicedState(mlir::ModuleOp module);
+
 /// An error where an axis has the name of a mesh axis, and another size: after `partition`.
 llvm::LogicalResult verifyWideForm(mlir::ModuleOp module, const ProgramMesh &mesh);
 
