@@ -266,7 +266,10 @@ static std::string problemOfFile(const std::string &path, std::optional<PlanFile
     plan = parsePlanFile(buffer->getBuffer().str(), path);
     return "";
   } catch (const std::exception &error) {
-    return std::string(error.what()) + "; delete it to have a plan written anew";
+    // No advice to delete what may be a model.
+    bool wasPlan = buffer->getBuffer().contains("\"tessera_plan\"");
+    return std::string(error.what()) +
+           (wasPlan ? "; delete it to have a plan written anew" : "; name a plan, or a file that does not exist yet");
   }
 }
 

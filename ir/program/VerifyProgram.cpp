@@ -41,6 +41,12 @@ static bool isMesh(Attribute attribute) {
   });
 }
 
+/// Of ranks, and of the leaves that they divide.
+static bool isCount(Attribute attribute) {
+  auto count = dyn_cast<IntegerAttr>(attribute);
+  return count && count.getType().isSignlessInteger(64) && count.getInt() >= 1 && count.getInt() <= mostRanks;
+}
+
 static bool isDictionaryOfNames(Attribute attribute) {
   auto dictionary = dyn_cast<DictionaryAttr>(attribute);
   return dictionary && llvm::all_of(dictionary, [](NamedAttribute entry) { return isa<StringAttr>(entry.getValue()); });
@@ -129,7 +135,8 @@ static constexpr AttributeForm ofModules[] = {
     {attrs::shard, isDictionaryOfNames, "a dictionary of names"},
     {attrs::shardStates, isListOfDictionariesOfNames, "a list of dictionaries of names"},
     {attrs::zero, isZeroLevel, "0, 1, 2 or 3"},
-    {attrs::leaves, is<IntegerAttr>, "an integer"},
+    {attrs::leaves, isCount, "a number from 1 to 2^20"},
+    {attrs::devices, isCount, "a number from 1 to 2^20"},
     {attrs::reductions, isLibrary, "\"library\""},
     {attrs::memory, MemorySettings::isRecorded, "a dictionary of sizes, `budget`, `arena` and `exchanges`, and `wish`"},
     {attrs::remat, isRematMode, "a word such as \"auto\" or \"layer\""},

@@ -4,6 +4,7 @@
 
 #include "runtime/Abi.h"
 #include "runtime/base/Error.h"
+#include "runtime/program/Roles.h"
 
 #include <algorithm>
 
@@ -157,6 +158,7 @@ static StateEntry readState(const Json &json, int64_t arena) {
   std::sort(memory.begin(), memory.end());
   std::sort(canonical.begin(), canonical.end());
   if (memory != canonical) fail("{}: the axes of '{}' and its canonical order differ", where, entry.path);
+  checkKind(entry, where);
   return entry;
 }
 
@@ -187,6 +189,7 @@ static EntryFunction readEntry(const std::string &name, const Json &json, int64_
     for (const Json &value : json["outputs"]) entry.outputs.push_back(readValue(value, arena));
   entry.flops = json.value("flops", 0.0);
   if (json.contains("trace")) entry.trace = readTrace(json["trace"]);
+  checkRoles(entry, where);
   return entry;
 }
 

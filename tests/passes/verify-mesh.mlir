@@ -27,3 +27,15 @@ module attributes {tsr.axes = ["data", "in"], tsr.phase = "partition", tsr.mesh 
   // expected-error@+1 {{is divided as `tsr.sharding` says, but `tsr.divided` does not say so}}
   tsr.state @w "weight" !tsr.tensor<[data: 2, in: 4], f32> {tsr.sharding = {in = "data"}}
 }
+
+// -----
+
+// expected-error@+1 {{expected a number from 1 to 2^20 for `tsr.leaves`, got 0 : i64}}
+module attributes {tsr.axes = ["data", "in"], tsr.phase = "partition", tsr.leaves = 0 : i64} {
+}
+
+// -----
+
+// expected-error@+1 {{expected a number from 1 to 2^20 for `tsr.devices`, got -2 : i64}}
+module attributes {tsr.axes = ["data", "in"], tsr.phase = "partition", tsr.devices = -2 : i64} {
+}

@@ -114,6 +114,35 @@ TEST(Manifest, RefusesInconsistentSizes) {
   EXPECT_NE(errorOf(std::string(10000, '[')), "");
 }
 
+/// A program whose entry function has one value that is a scalar.
+std::string withValue(const char *entry, const char *side, const char *role, const char *type) {
+  return fmt::format(R"({{"abi": {}, "model": "m", "target": {{"kind": "cpu"}}, "arena": {{"bytes": 256}}, "state": [],
+                         "entries": {{"{}": {{"{}": [{{"name": "v", "role": "{}", "type": "{}", "axes": [],
+                                                       "offset": 0, "bytes": {}}}]}}}}}})",
+                     TSR_ABI_VERSION, entry, side, role, type, std::string_view(type) == "i64" ? 8 : 4);
+}
+
+TEST(Manifest, RefusesValuesThatNothingWritesOrReads) {
+  EXPECT_EQ(errorOf(withValue("init", "inputs", "seed", "i64")), "");
+  EXPECT_EQ(errorOf(withValue("shadow", "outputs", "grad_norm", "f32")), "");
+  EXPECT_EQ(errorOf(withValue("step", "inputs", "dta", "f32")),
+            "manifest: 'step' has no inputs of the role 'dta', which 'v' has");
+  EXPECT_EQ(errorOf(withValue("step", "inputs", "seed", "i64")),
+            "manifest: 'step' has no inputs of the role 'seed', which 'v' has");
+  EXPECT_EQ(errorOf(withValue("step", "outputs", "data", "f32")),
+            "manifest: 'step' has no outputs of the role 'data', which 'v' has");
+  EXPECT_EQ(errorOf(withValue("step", "outputs", "finite", "f32")),
+            "manifest: the output 'v' of 'step' must be a scalar of i32");
+  EXPECT_EQ(errorOf(withValue("train", "outputs", "loss", "f32")), "manifest: there is no entry function 'train'");
+}
+
+TEST(Manifest, RefusesStatesOfUnknownKinds) {
+  EXPECT_NE(errorOf(withState(R"({"path": "w", "kind": "wieght", "type": "f32", "axes": [], "canonical": [],
+                                  "offset": 0, "bytes": 4})"))
+                .find("'w' is a state of the unknown kind 'wieght': expected one of 'weight', "),
+            std::string::npos);
+}
+
 std::string withPredicted(const std::string &predicted) {
   std::string text = withState("");
   text.back() = ',';
