@@ -1,11 +1,12 @@
 //===- TiledLater.cpp - which contractions `tile` will take -----------------------===//
 
 #include "passes/TiledLater.h"
+#include "ir/program/Target.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
-#include "passes/tile/TiledContraction.h"
+#include "passes/tile/TiledLaunches.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -31,6 +32,8 @@ TiledContractions tessera::contractionsTiledLater(ModuleOp module) {
   ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) { return success(); });
   TiledContractions tiled;
   if (failed(phases.run(*copy))) return tiled;
+  FailureOr<Target> target = Target::read(module);
+  bool isGpu = succeeded(target) && target->isGpu();
   // Contractions that these phases make or replace have no number.
   copy->walk([&](ContractOp contract) {
     auto number = dyn_cast<NumberLoc>(contract.getLoc());
@@ -41,7 +44,8 @@ TiledContractions tessera::contractionsTiledLater(ModuleOp module) {
     if (!axes) return;
     int64_t rows = axes->rows.getSize(), columns = axes->columns.getSize();
     double share = static_cast<double>(tiledOp.countedElements(rows, columns)) / static_cast<double>(rows * columns);
-    matrix = {axes->rows.getName(), axes->columns.getName(), share};
+    int64_t launches = isGpu ? static_cast<int64_t>(launchesOf(tiledOp, *axes).size()) : 1;
+    matrix = {axes->rows.getName(), axes->columns.getName(), share, launches};
   });
   return tiled;
 }

@@ -181,11 +181,13 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
   }
   FailureOr<SmallVector<EmittedKernel>> emitted = backend.emitKernels(ops, alignments);
   if (failed(emitted)) return failure();
-  KernelWork share = workOf(ops).dividedBy(static_cast<int64_t>(emitted->size()));
-  for (auto [i, kernel] : llvm::enumerate(*emitted)) {
+  auto tiled = dyn_cast<TiledOp>(first);
+  SmallVector<KernelWork, 2> works{workOf(ops)};
+  if (tiled && backend.hasDeviceMemory()) works = workOfLaunches(tiled);
+  for (auto [i, kernel, work] : llvm::enumerate(*emitted, works)) {
     bool isPart = i + 1 < emitted->size();
-    uint32_t number = kernels.add(kernel, share, originOf(ops), siteOf(ops), isPart);
-    noteCall(&kernel, number, ops, share);
+    uint32_t number = kernels.add(kernel, work, originOf(ops), siteOf(ops), isPart);
+    noteCall(&kernel, number, ops, work);
     code.callKernel(kernel, number, llvm::map_to_vector(tensors, [&](Value tensor) { return address(tensor); }),
                     placeScratch(kernel, first));
   }

@@ -128,7 +128,7 @@ double CostModel::defaultOf(StringRef key) const {
   if (key.consume_front("link_bandwidth.")) return bandwidthOf(key, isGpu);
   if (key.consume_front("link_latency.")) return latencyOf(key, isGpu);
   bool isTiled = key.starts_with("gemm.tiled.");
-  if (key.ends_with(".speed")) return isTiled && isGpu ? 0.5 : 1;
+  if (key.ends_with(".speed")) return isTiled && isGpu ? 0.4 : 1;
   if (isGpu) return 0;
   if (key.ends_with(".m")) return isTiled ? 60 : 30;
   if (key.ends_with(".n")) return isTiled ? 10 : 15;
@@ -185,18 +185,25 @@ double CostModel::opSeconds(const OpCount &count, int sharing) const {
   return elements * instructions / (get("f32_rate") / 2 * get("sustained") / 100);
 }
 
-/// c in tiles of several sizes, of which small ones reach a part of the rate; the best of them.
+/// c in tiles of several sizes, of which small ones reach a part of the rate, and k in parts whose sums are added
+/// afterwards, where c has too few tiles for all processors; the best of them.
 double CostModel::gemmSecondsOnGpu(const MultiplyWork &gemm, double rate) const {
   struct Tile {
     int64_t rows, columns;
     double speed;
   };
   static constexpr Tile tiles[] = {{128, 256, 1}, {128, 128, 0.95}, {64, 128, 0.75}, {64, 64, 0.55}};
+  constexpr int64_t mostParts = 8, leastDepth = 1024;
   double processors = get("multiprocessors"), best = INFINITY;
-  for (const Tile &tile : tiles) {
-    double count = gemm.count * double(llvm::divideCeil(gemm.m, tile.rows) * llvm::divideCeil(gemm.n, tile.columns));
-    double operations = 2.0 * double(tile.rows * tile.columns) * double(gemm.k);
-    best = std::min(best, std::ceil(count / processors) * operations / (rate / processors * tile.speed));
+  double sumBytes = 2 * 4.0 * gemm.count * double(gemm.m) * double(gemm.n); // f32, written and read
+  for (int64_t parts = 1; parts <= mostParts && (parts == 1 || gemm.k / parts >= leastDepth); ++parts) {
+    double adding = parts > 1 ? double(parts) * sumBytes / get("cache_bandwidth") : 0;
+    for (const Tile &tile : tiles) {
+      double ofC = double(llvm::divideCeil(gemm.m, tile.rows) * llvm::divideCeil(gemm.n, tile.columns));
+      double operations = 2.0 * double(tile.rows * tile.columns) * double(gemm.k) / double(parts);
+      double waves = std::ceil(gemm.count * ofC * double(parts) / processors);
+      best = std::min(best, waves * operations / (rate / processors * tile.speed) + adding);
+    }
   }
   return best;
 }

@@ -4,7 +4,7 @@
 #include "passes/analysis/Views.h"
 #include "passes/gemm/Gemm.h"
 #include "passes/kernel/KernelPlan.h"
-#include "passes/tile/TiledContraction.h"
+#include "passes/tile/TiledLaunches.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -65,8 +65,7 @@ static void countOp(const KernelPlan &plan, Value item, OpCounts &counts) {
 
 /// Adds what the code of a kernel computes. Values that vary along serial loops are computed in every sweep that needs
 /// them.
-static void countOps(KernelOp kernel, OpCounts &counts) {
-  FailureOr<KernelPlan> plan = planKernel(kernel);
+static void countOps(const FailureOr<KernelPlan> &plan, OpCounts &counts) {
   if (failed(plan)) return;
   uint64_t serial = ~plan->loops.parallelMask();
   for (Value item : plan->items)
@@ -117,7 +116,7 @@ KernelWork tessera::workOf(KernelOp kernel) {
   for (unsigned i = 0; i < kernel->getNumOperands(); ++i) work.read += bytesRead(kernel, i);
   for (unsigned i = 0; i < kernel->getNumResults(); ++i) work.written += bytesWritten(kernel, i);
   OpCounts counts;
-  countOps(kernel, counts);
+  countOps(planKernel(kernel), counts);
   work.ops = listOf(counts);
   return work;
 }
@@ -150,64 +149,125 @@ KernelWork tessera::workOf(const ContractionGemm &gemm) {
   return work;
 }
 
-/// The part `share` of the elements of the matrices is computed.
-static MultiplyWork gemmOf(ContractOp contract, const TiledContraction &contraction, const MatrixAxes &axes,
-                           double share) {
-  int64_t rows = axes.rows.getSize(), columns = axes.columns.getSize(), extent = contraction.extent;
-  MultiplyWork work;
-  work.type = *elementTypeOf(tensorType(contract.getLhs()).getElementType());
-  work.count = share, work.isTiled = true;
-  for (AxisAttr axis : axes.batch) work.count *= double(axis.getSize());
-  switch (contraction.role) {
+namespace {
+/// What the parts of a tiled op compute, in the band of its matrices.
+class TiledWork {
+public:
+  explicit TiledWork(TiledOp tiled);
+
+  /// Adds a contraction that is computed `times` times.
+  void add(ContractOp contract, int64_t times, KernelWork &work) const;
+  /// The elements that kernels compute: nearly all are elements of the matrices.
+  SmallVector<OpCount, 0> listed(OpCounts counts) const;
+
+  TiledOp tiled;
+  std::optional<MatrixAxes> axes;
+
+private:
+  int64_t rows = 0, columns = 0;
+  double share = 1; ///< of the elements of the matrices that are computed
+};
+} // namespace
+
+TiledWork::TiledWork(TiledOp tiled) : tiled(tiled), axes(MatrixAxes::of(tiled)) {
+  auto look = [&](Value value) {
+    NamedTensorType type = tensorType(value);
+    if (type.hasAxis(this->tiled.getRows())) rows = std::max(rows, type.getSize(this->tiled.getRows()));
+    if (type.hasAxis(this->tiled.getColumns())) columns = std::max(columns, type.getSize(this->tiled.getColumns()));
+  };
+  for (Operation &op : tiled.getBlock().without_terminator())
+    llvm::for_each(op.getOperands(), look), llvm::for_each(op.getResults(), look);
+  share = double(tiled.countedElements(rows, columns)) / (double(rows) * double(columns));
+}
+
+void TiledWork::add(ContractOp contract, int64_t times, KernelWork &work) const {
+  TiledOp op = tiled;
+  work.flops += times * (cast<CostOpInterface>(contract.getOperation()).getFlops() / (rows * columns) *
+                         op.countedElements(rows, columns));
+  std::optional<TiledContraction> role = axes ? tiledRole(contract, *axes) : std::nullopt;
+  if (!role) return;
+  MultiplyWork gemm;
+  gemm.type = *elementTypeOf(tensorType(contract.getLhs()).getElementType());
+  gemm.count = share * double(times), gemm.isTiled = true;
+  for (AxisAttr axis : axes->batch) gemm.count *= double(axis.getSize());
+  int64_t ofRows = axes->rows.getSize(), ofColumns = axes->columns.getSize();
+  switch (role->role) {
   case TiledRole::MakesMatrix:
-    work.m = rows, work.n = columns, work.k = extent;
+    gemm.m = ofRows, gemm.n = ofColumns, gemm.k = role->extent;
     break;
   case TiledRole::SumsColumns:
-    work.m = rows, work.n = extent, work.k = columns;
+    gemm.m = ofRows, gemm.n = role->extent, gemm.k = ofColumns;
     break;
   case TiledRole::SumsRows:
-    work.m = columns, work.n = extent, work.k = rows;
+    gemm.m = ofColumns, gemm.n = role->extent, gemm.k = ofRows;
     break;
   }
-  return work;
+  work.gemms.push_back(gemm);
+}
+
+SmallVector<OpCount, 0> TiledWork::listed(OpCounts counts) const {
+  for (auto &[op, elements] : counts) elements = static_cast<int64_t>(double(elements) * share);
+  return listOf(counts);
 }
 
 /// Counts the multiply-adds of the elements in the band, and the op's own operands and results: values between its ops
 /// stay in caches. The arithmetic of its kernels is not among the operations, since it is not multiply-adds, but among
 /// `ops`.
 KernelWork tessera::workOf(TiledOp tiled) {
+  TiledWork parts(tiled);
   KernelWork work;
   work.isContraction = true;
-  auto sizeOf = [](Operation &op, StringRef axis) {
-    int64_t size = 0;
-    auto look = [&](Value value) {
-      if (NamedTensorType type = tensorType(value); type.hasAxis(axis)) size = type.getSize(axis);
-    };
-    llvm::for_each(op.getOperands(), look), llvm::for_each(op.getResults(), look);
-    return size;
-  };
   OpCounts counts;
-  int64_t rows = 0, columns = 0;
   for (Operation &op : tiled.getBlock().without_terminator()) {
-    rows = std::max(rows, sizeOf(op, tiled.getRows())), columns = std::max(columns, sizeOf(op, tiled.getColumns()));
-    if (auto kernel = dyn_cast<KernelOp>(op)) countOps(kernel, counts);
+    if (auto kernel = dyn_cast<KernelOp>(op)) countOps(planKernel(kernel), counts);
+    if (auto contract = dyn_cast<ContractOp>(op)) parts.add(contract, 1, work);
   }
-  double share = double(tiled.countedElements(rows, columns)) / (double(rows) * double(columns));
-  std::optional<MatrixAxes> axes = MatrixAxes::of(tiled);
-  for (Operation &op : tiled.getBlock().without_terminator()) {
-    auto contract = dyn_cast<ContractOp>(op);
-    if (!contract) continue;
-    work.flops += cast<CostOpInterface>(op).getFlops() / (rows * columns) * tiled.countedElements(rows, columns);
-    if (std::optional<TiledContraction> role = axes ? tiledRole(contract, *axes) : std::nullopt)
-      work.gemms.push_back(gemmOf(contract, *role, *axes, share));
-  }
-  for (auto &[op, elements] : counts) // nearly all are elements of the matrices
-    elements =
-        static_cast<int64_t>(double(elements) / double(rows * columns) * double(tiled.countedElements(rows, columns)));
   for (Value operand : tiled.getInputs()) work.read += elementBytes(tensorType(operand));
   for (Value result : tiled.getResults()) work.written += elementBytes(tensorType(result));
-  work.ops = listOf(counts);
+  work.ops = parts.listed(std::move(counts));
   return work;
+}
+
+/// Whether a launch computes what a value of a tiled op is: row values if it owns rows, sums by their lines.
+static bool isMadeBy(const TiledLaunch &launch, Value value, const MatrixAxes &axes) {
+  auto contract = value.getDefiningOp<ContractOp>();
+  return contract ? (tiledRole(contract, axes)->role == TiledRole::SumsColumns) == launch.ownsRows : launch.ownsRows;
+}
+
+static KernelWork workOf(const TiledWork &parts, const TiledLaunch &launch) {
+  TiledOp tiled = parts.tiled;
+  KernelWork work;
+  work.isContraction = true;
+  OpCounts counts;
+  int64_t sweeps = 1;
+  bool isOnline = onlineSoftmaxOf(tiled, *parts.axes, launch).has_value();
+  for (auto kernel : tiled.getBlock().getOps<KernelOp>()) {
+    FailureOr<KernelPlan> plan = planTiledKernel(kernel);
+    if (failed(plan)) continue;
+    if (isOnline)
+      for (Value item : plan->items) countOp(*plan, item, counts);
+    else
+      countOps(plan, counts);
+    if (launch.ownsRows && !isOnline) sweeps = std::max<int64_t>(sweeps, plan->sweeps);
+  }
+  for (auto contract : tiled.getBlock().getOps<ContractOp>()) {
+    bool isMatrix = tiledRole(contract, *parts.axes)->role == TiledRole::MakesMatrix;
+    if (isMatrix || isMadeBy(launch, contract.getResult(), *parts.axes))
+      parts.add(contract, isMatrix ? sweeps : 1, work);
+  }
+  for (Value operand : tiled.getInputs()) work.read += elementBytes(tensorType(operand));
+  for (Value value : cast<YieldOp>(tiled.getBlock().getTerminator()).getValues())
+    if (isMadeBy(launch, value, *parts.axes)) work.written += elementBytes(tensorType(value));
+  work.ops = parts.listed(std::move(counts));
+  return work;
+}
+
+SmallVector<KernelWork, 2> tessera::workOfLaunches(TiledOp tiled) {
+  TiledWork parts(tiled);
+  SmallVector<KernelWork, 2> works;
+  if (!parts.axes) return {workOf(tiled)};
+  for (const TiledLaunch &launch : launchesOf(tiled, *parts.axes)) works.push_back(::workOf(parts, launch));
+  return works;
 }
 
 KernelWork tessera::workOf(ArrayRef<Operation *> ops) {

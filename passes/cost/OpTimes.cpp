@@ -32,10 +32,16 @@ static bool isLibraryCall(ContractOp contract, const Target &target) {
 }
 
 double OpTimes::secondsOfCall(Operation *op) const {
+  auto tiled = dyn_cast<TiledOp>(op);
+  if (!tiled || !target.isGpu()) return secondsOfCall(op, tiled ? workOf(tiled) : KernelWork());
+  double seconds = 0;
+  for (const KernelWork &launch : workOfLaunches(tiled)) seconds += secondsOfCall(op, launch);
+  return seconds;
+}
+
+double OpTimes::secondsOfCall(Operation *op, KernelWork done) const {
   CallWork work;
-  KernelWork done;
   if (auto kernel = dyn_cast<KernelOp>(op)) done = workOf(kernel);
-  if (auto tiled = dyn_cast<TiledOp>(op)) done = workOf(tiled);
   if (auto contract = dyn_cast<ContractOp>(op)) {
     done = workOf(ArrayRef<ContractOp>(contract));
     if (isLibraryCall(contract, target)) work.kind = CallKind::Gemm;

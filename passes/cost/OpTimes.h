@@ -25,6 +25,7 @@ public:
 
 private:
   double secondsOfCall(mlir::Operation *op) const;
+  double secondsOfCall(mlir::Operation *op, KernelWork done) const;
   double secondsOfExchange(StartOp start) const;
 
   Target target;

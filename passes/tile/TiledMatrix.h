@@ -11,7 +11,8 @@ namespace tessera {
 /// The matrices of a tiled op by their axes; without names if no contraction makes or reads one.
 struct TiledMatrix {
   llvm::StringRef rows, columns;
-  double share = 1; ///< of its elements, those that are computed: the band, where neither axis is divided
+  double share = 1;     ///< of its elements, those that are computed: the band, where neither axis is divided
+  int64_t launches = 1; ///< each of which computes the matrices
 };
 
 /// By contraction, and by attention that is not decomposed yet.

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/tile/TileMapping.h"
 #include "passes/kernel/ThreadMapping.h"
+#include "passes/tile/TiledLaunches.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -17,7 +18,6 @@ static constexpr int64_t otherRegisters = 60, registersOfThree = 168;
 namespace {
 /// What a launch holds in registers and in shared memory.
 struct TileDemand {
-  bool isLaunched = false;
   int64_t lasting = 0;   ///< registers of own operands and of sums
   int64_t perLine = 0;   ///< registers of matrices for each other line, times 4
   int64_t lineBytes = 0; ///< of other lines in shared memory
@@ -41,8 +41,6 @@ static TileDemand demandOf(TiledOp op, const MatrixAxes &axes, bool ownsRows) {
   for (Operation &inner : op.getBlock().without_terminator()) {
     auto contract = dyn_cast<ContractOp>(inner);
     if (!contract) {
-      // Row values are results of the launch that owns rows.
-      for (Value result : inner.getResults()) demand.isLaunched |= ownsRows && !axes.isMatrix(tensorType(result));
       inner.walk([&](RandomOp) { demand.draws = true; });
       for (Value operand : inner.getOperands())
         if (isOtherLineValue(operand, axes, ownsRows))
@@ -61,7 +59,6 @@ static TileDemand demandOf(TiledOp op, const MatrixAxes &axes, bool ownsRows) {
       share(ownsRows ? role.y : role.x);
       demand.perLine += 2;
     } else if ((role.role == TiledRole::SumsColumns) == ownsRows) {
-      demand.isLaunched = true;
       share(role.y);
       demand.lasting += extent / 2;
       if (weights.insert(contract->getOperand(role.x)).second) demand.perLine += bytes / 2;
@@ -73,9 +70,8 @@ static TileDemand demandOf(TiledOp op, const MatrixAxes &axes, bool ownsRows) {
 
 SmallVector<TileMapping> cuda::tileMappings(TiledOp op, const MatrixAxes &axes) {
   SmallVector<TileMapping> mappings;
-  for (bool ownsRows : {true, false}) {
+  for (auto [ownsRows] : launchesOf(op, axes)) {
     TileDemand demand = demandOf(op, axes, ownsRows);
-    if (!demand.isLaunched) continue;
     TileMapping mapping;
     mapping.ownsRows = ownsRows;
     int64_t least = demand.elementBytes == 4 ? 8 : 16; // the depth of a fragment

@@ -13,10 +13,7 @@ bool TileKernel::isRowValue(Value value) const {
 }
 
 LogicalResult TilePlan::addKernel(KernelOp kernel) {
-  RowsPlacement placement;
-  placement.strides.resize(kernel.getNumOperands() + kernel.getNumResults());
-  placement.separatesRows = true;
-  FailureOr<KernelPlan> planned = planKernel(kernel, &placement, /*onlineSoftmax=*/true);
+  FailureOr<KernelPlan> planned = planTiledKernel(kernel);
   if (failed(planned)) return failure();
   has64BitIndices |= largestPosition(*planned) >= largestInt;
   TileKernel &added = kernels.emplace_back();
@@ -93,17 +90,6 @@ bool TilePlan::writesResult(unsigned number) const {
   return llvm::any_of(sums, [&](const TileContraction &sum) { return sum.result == value; });
 }
 
-/// Whether the results of the one kernel are read by the launch's sums only, and these read no other matrices.
-bool TilePlan::allowsOnlineSoftmax() const {
-  if (kernels.size() != 1 || !reducingKernel() || !mapping.ownsRows || sums.empty()) return false;
-  KernelOp kernel = kernels.front().op;
-  auto isReadBySums = [&](Value result) {
-    return !isMatrix(result) || llvm::all_of(result.getUsers(), llvm::IsaPred<ContractOp>);
-  };
-  return llvm::all_of(sums, [&](const TileContraction &sum) { return sum.own.getDefiningOp() == kernel; }) &&
-         llvm::all_of(kernel.getResults(), isReadBySums);
-}
-
 FailureOr<TilePlan> TilePlan::of(TiledOp op, const MatrixAxes &axes, const TileMapping &mapping) {
   TilePlan plan;
   plan.op = op;
@@ -122,7 +108,7 @@ FailureOr<TilePlan> TilePlan::of(TiledOp op, const MatrixAxes &axes, const TileM
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getInputs()), SmallVector<Value>(op.getResults())))
     plan.has64BitIndices |= tensorType(value).getNumAllocated() >= largestInt;
   plan.findLineValues();
-  if (plan.allowsOnlineSoftmax()) plan.online = OnlineSoftmax::of(plan.kernels.front().plan);
+  plan.online = onlineSoftmaxOf(op, axes, {mapping.ownsRows});
   for (const auto *list : {&plan.matrices, &plan.sums})
     for (const TileContraction &contraction : *list)
       plan.sharedOperands[contraction.other] = {contraction.extent, contraction.ofOther};

@@ -9,8 +9,8 @@
 #define TESSERA_CODEGEN_CUDA_TILE_TILEPLAN_H
 
 #include "codegen/cuda/tile/ElementOps.h"
-#include "codegen/cuda/tile/OnlineSoftmax.h"
 #include "codegen/cuda/tile/TileMapping.h"
+#include "passes/tile/TiledLaunches.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tessera::cuda {
@@ -100,7 +100,6 @@ private:
   llvm::LogicalResult addKernel(KernelOp kernel);
   void addContraction(ContractOp contract);
   void findLineValues();
-  bool allowsOnlineSoftmax() const;
 };
 
 } // namespace tessera::cuda

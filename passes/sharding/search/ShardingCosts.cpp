@@ -142,6 +142,10 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
     });
     return isDivided ? 1.0 : matrix->share;
   };
+  auto timesMade = [](const TiledMatrix *matrix, Value value) {
+    bool isMatrix = matrix && tensorType(value).hasAxis(matrix->rows) && tensorType(value).hasAxis(matrix->columns);
+    return isMatrix ? static_cast<double>(matrix->launches) : 1.0;
+  };
   auto shared = [](int64_t elements, double share) { return std::llround(share * static_cast<double>(elements)); };
   for (Operation *op : node.ops) {
     if (auto contract = dyn_cast<ContractOp>(op)) {
@@ -149,7 +153,7 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
                                     names(contract.getOver()), contract.getLhs()));
       const TiledMatrix *matrix = graph.matrixOf(op);
       work.gemms.back().isTiled = matrix && !llvm::is_contained(form.along, graph.axisNumber(matrix->columns));
-      work.gemms.back().count *= shareOf(matrix);
+      work.gemms.back().count *= shareOf(matrix) * timesMade(matrix, contract.getResult());
       work.kind = work.gemms.back().isTiled ? CallKind::Kernel : CallKind::Gemm;
       continue;
     }
@@ -174,7 +178,8 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
     if (auto reduce = dyn_cast<ReduceOp>(op)) computed = reduce.getX();
     if (auto scatter = dyn_cast<ScatterAddOp>(op)) computed = scatter.getUpdates();
     if (isa<DecomposeOpInterface>(op)) computed = op->getOperand(0);
-    int64_t elements = shared(local(tensorType(computed)), shareOf(graph.matrixOf(computed)));
+    const TiledMatrix *matrix = graph.matrixOf(computed);
+    int64_t elements = shared(local(tensorType(computed)), shareOf(matrix) * timesMade(matrix, computed));
     work.ops.push_back({op->getName().stripDialect(), elements});
   }
   SmallVector<int64_t, 4> caches = model.cacheBytes();

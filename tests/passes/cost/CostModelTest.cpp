@@ -263,11 +263,26 @@ TEST(CostModel, TilesRunInWavesOnAGpu) {
   CostModel model(*Target::named("h100"), 1);
   auto processors = static_cast<int64_t>(model.get("multiprocessors"));
   // One column of tiles: as many rows of tiles as multiprocessors are one wave, one tile more is another.
-  auto secondsOf = [&](int64_t rows) { return model.secondsOf(multiplyWork(rows, 64, 1 << 16)); };
+  auto secondsOf = [&](int64_t rows) { return model.secondsOf(multiplyWork(rows, 64, 1024)); };
   double start = model.get("graph_launch"), one = secondsOf(processors * 64) - start;
   EXPECT_NEAR((secondsOf(64) - start) / one, 1, 1e-9);
   EXPECT_GT((secondsOf(processors * 64 + 1) - start) / one, 1.2);
   EXPECT_NEAR((secondsOf(processors * 640) - start) / one, 10, 2.5);
+}
+
+TEST(CostModel, DeepSumsOfFewTilesAreDividedOnAGpu) {
+  CostModel model(*Target::named("h100"), 1);
+  auto secondsOf = [&](int64_t rows, int64_t depth) {
+    return model.secondsOf(multiplyWork(rows, 64, depth)) - model.get("graph_launch");
+  };
+  auto processors = static_cast<int64_t>(model.get("multiprocessors"));
+  // One tile: at best an eighth of what it takes one multiprocessor, and partial sums are added.
+  constexpr int64_t depth = 1 << 16;
+  double whole = secondsOf(64, 1024) * depth / 1024;
+  EXPECT_GT(secondsOf(64, depth), whole / 8);
+  EXPECT_LT(secondsOf(64, depth), whole / 6);
+  // Many waves of tiles keep all multiprocessors busy anyway.
+  EXPECT_GT(secondsOf(processors * 640, depth), 0.9 * secondsOf(processors * 640, 1024) * depth / 1024);
 }
 
 TEST(CostModel, KernelsOfAGpuHaveALeastTime) {

@@ -7,12 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CODEGEN_CUDA_TILE_ONLINESOFTMAX_H
-#define TESSERA_CODEGEN_CUDA_TILE_ONLINESOFTMAX_H
+#ifndef TESSERA_PASSES_KERNEL_ONLINESOFTMAX_H
+#define TESSERA_PASSES_KERNEL_ONLINESOFTMAX_H
 
 #include "passes/kernel/KernelPlan.h"
 
-namespace tessera::cuda {
+namespace tessera {
 
 struct OnlineSoftmax {
   mlir::Value x, max;           ///< the elements of a row, and the largest
@@ -26,6 +26,6 @@ struct OnlineSoftmax {
   static std::optional<OnlineSoftmax> of(const KernelPlan &plan);
 };
 
-} // namespace tessera::cuda
+} // namespace tessera
 
-#endif // TESSERA_CODEGEN_CUDA_TILE_ONLINESOFTMAX_H
+#endif // TESSERA_PASSES_KERNEL_ONLINESOFTMAX_H

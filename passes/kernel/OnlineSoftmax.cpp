@@ -1,10 +1,9 @@
 //===- OnlineSoftmax.cpp - sums weighted by a softmax, in one sweep ---------===//
 
-#include "codegen/cuda/tile/OnlineSoftmax.h"
+#include "passes/kernel/OnlineSoftmax.h"
 
 using namespace mlir;
 using namespace tessera;
-using namespace tessera::cuda;
 
 namespace {
 /// Finds values that are the exponential of a softmax times factors.
