@@ -148,6 +148,9 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
     wanted.recomputes = settings.budget && settings.getMode() == RematMode::Auto;
     if (memory) wanted.bytes = static_cast<double>(*memory);
     wanted.tiled = contractionsTiledLater(module), wanted.memory = memoryOfSearches;
+    std::optional<std::vector<Mesh>> notTaken = meshesNotTaken(module);
+    if (!notTaken) return refuse(("expected lists of ranks in a list for `" + searchWithoutAttr + "`").str());
+    wanted.notTaken = std::move(*notTaken);
     std::optional<ModuleSharding> found = findSharding(module, devices, on, wanted);
     if (!found)
       return refuse("no mesh of " + std::to_string(devices) + " devices suits the program and what is said of it");
@@ -171,6 +174,8 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
       amounts.push_back(builder.getNamedAttr("meshes", describeMeshes(module, *found)));
     }
     module->setAttr(attrs::foundSharding, builder.getDictionaryAttr(amounts));
+    if (std::optional<double> other = found->otherMesh())
+      module->setAttr(searchOtherAttr, builder.getF64FloatAttr(*other));
     tessera::record(module, *found);
     if (std::string problem = problemOfUnfollowed(module, said); !problem.empty()) return refuse(problem);
     ShardingDecision decision = found->memoryDecides ? ShardingDecision::Memory : ShardingDecision::Time;

@@ -40,13 +40,22 @@ std::optional<int64_t> tessera::budgetToFind(ModuleOp module, const CommandOptio
 
 /// As the limit of a search: none.
 static constexpr int64_t unlimited = -1;
+/// Of a mesh whose program may be the faster one: the estimate beside that of the fastest one.
+static constexpr double nearMesh = 1.03;
 
-/// Tells a module what a search for its sharding may count; without a limit
-/// here, that follows from the options.
-static void limitSearch(ModuleOp module, std::optional<int64_t> bytes) {
-  auto attribute = bytes ? Builder(module.getContext()).getI64IntegerAttr(*bytes) : IntegerAttr();
-  setOrRemoveAttr(module, attrs::searchMemory, attribute);
-}
+namespace {
+/// What a search for a sharding is told.
+struct SearchLimit {
+  std::optional<int64_t> bytes; ///< that it may count; none: what follows from the options
+  std::vector<Mesh> notTaken;
+
+  void record(ModuleOp module) const {
+    auto attribute = bytes ? Builder(module.getContext()).getI64IntegerAttr(*bytes) : IntegerAttr();
+    setOrRemoveAttr(module, attrs::searchMemory, attribute);
+    setMeshesNotTaken(module, notTaken);
+  }
+};
+} // namespace
 
 /// Has what the arena may take follow from the budget alone.
 static void forgetArena(ModuleOp module) {
@@ -67,10 +76,9 @@ namespace {
 /// A program that the phases made within limits, and what it takes.
 struct PlannedProgram {
   Input input;
-  std::optional<int64_t> searched; ///< the limit of the search for a sharding;
-                                   ///< none: what follows from the options
-  std::optional<int64_t> arena;    ///< what the arena may take; none: no limit
-  int64_t exchanges = 0;           ///< what of it recomputation leaves to exchanges beside kernels
+  SearchLimit searched;
+  std::optional<int64_t> arena; ///< what the arena may take; none: no limit
+  int64_t exchanges = 0;        ///< what of it recomputation leaves to exchanges beside kernels
   int64_t bytes = std::numeric_limits<int64_t>::max();
   int64_t ofArena = 0;             ///< of these bytes
   runtime::MemoryNeeds needs = {}; ///< what they are for
@@ -82,12 +90,16 @@ struct PlannedProgram {
   bool isBelow(const PlannedProgram &other) const { return bytes < other.bytes; }
   /// What a budget leaves the arena, with what this program takes beside it.
   int64_t arenaWithin(int64_t budget) const { return ofArena + budget - bytes; }
+  /// Bytes of the arena more than `rematerialize` counted when it chose the plan; 0 if it chose none.
+  int64_t uncounted() const;
 };
 
 /// The sharding that a search found: the phase `shard` notes it.
 struct SearchResult {
-  double bytes = 0;      ///< by its own count
-  double seconds = 0;    ///< by its own estimate
+  double bytes = 0;   ///< by its own count
+  double seconds = 0; ///< by its own estimate
+  double other = 0;   ///< the same on the next mesh; infinite if there is none
+  Mesh mesh;
   bool isWithin = false; ///< the limit
 
   /// None if nothing was searched for.
@@ -95,10 +107,22 @@ struct SearchResult {
     auto found = module->getAttrOfType<DictionaryAttr>(attrs::foundSharding);
     if (!found) return std::nullopt;
     auto number = [&](StringRef key) { return found.getAs<FloatAttr>(key).getValueAsDouble(); };
-    return SearchResult{number("bytes"), number("seconds"), found.contains("memory")};
+    auto other = module->getAttrOfType<FloatAttr>(searchOtherAttr);
+    const ProgramMesh mesh = ProgramMesh::of(module);
+    Mesh ranks(llvm::map_range(mesh.getAxes(), [](AxisAttr axis) { return axis.getSize(); }));
+    return SearchResult{number("bytes"), number("seconds"), other ? other.getValueAsDouble() : INFINITY,
+                        std::move(ranks), found.contains("memory")};
   }
 };
 } // namespace
+
+int64_t PlannedProgram::uncounted() const {
+  auto frontier = (*input.module)->getAttrOfType<ArrayAttr>(attrs::frontier);
+  if (!arena || !frontier) return 0;
+  for (auto point : frontier.getAsRange<DictionaryAttr>())
+    if (point.contains("chosen")) return std::max<int64_t>(0, ofArena - point.getAs<IntegerAttr>("arena").getInt());
+  return 0;
+}
 
 /// Why no more of a program is recomputed, as a note; empty if all is that helps.
 static std::string whyNoMore(ModuleOp module) {
@@ -138,7 +162,7 @@ public:
     quiet.compileTo = quiet.dumpDir = quiet.report = "", quiet.timing = quiet.json = quiet.listsValues = false;
     if (searches(*input.module)) quiet.plansDevices = false; // prices take as long as a search, and are of the last one
     run.common->keepsTiled = true;
-    forgetArena(*input.module);
+    forgetArena(*input.module), setMeshesNotTaken(*input.module, {});
   }
 
   int find();
@@ -149,7 +173,8 @@ private:
   int tryFaster(PlannedProgram &program);
   int leaveRoom(PlannedProgram &program);
   int planOtherShardings();
-  int keepIfBetter(std::optional<int64_t> searched);
+  int planOtherMeshes();
+  int keepIfBetter(const SearchLimit &searched);
   int finish();
   int refuse();
 
@@ -166,7 +191,7 @@ private:
 /// Plans a program within its limits; prints errors.
 int BudgetRuns::planOnce(PlannedProgram &program) {
   Input trial{OwningOpRef<ModuleOp>(input.module->clone()), ExitDone, input.files, input.diagnostics};
-  limitSearch(*trial.module, program.searched);
+  program.searched.record(*trial.module);
   limitArena(*trial.module, program.arena, program.exchanges);
   PhaseRun unseen(quiet, run.common);
   unseen.heldWarnings = &program.warnings;
@@ -188,9 +213,8 @@ int BudgetRuns::planOnce(PlannedProgram &program) {
 /// budget, or as small as it can be.
 int BudgetRuns::planWithin(PlannedProgram &program) {
   constexpr int mostRounds = 4;
-  run.common->tiled.clear(),
-      run.common->predict.clear(); // they are those of a sharding
-  PlannedProgram smallest;         // less in the arena may be more in tables of the process
+  run.common->tiled.clear(), run.common->predict.clear(); // they are those of a sharding
+  PlannedProgram smallest;                                // less in the arena may be more in tables of the process
   std::vector<mlir::Diagnostic> warnings;
   bool triesLeast = false;
   for (int round = 0;; ++round) {
@@ -198,8 +222,10 @@ int BudgetRuns::planWithin(PlannedProgram &program) {
     if (round == 0) warnings = std::move(program.warnings); // later rounds have the same
     if (program.bytes <= budget) break;
     bool canRecompute = MemorySettings::of(*program.input.module).getMode() == RematMode::Auto;
-    int64_t within = program.arenaWithin(budget);
-    std::optional<int64_t> arena = program.arena, searched = program.searched;
+    // What is counted when a plan is chosen is not all that its arena takes.
+    int64_t within = program.arenaWithin(budget) - program.uncounted();
+    std::optional<int64_t> arena = program.arena;
+    SearchLimit searched = program.searched;
     if (program.isBelow(smallest)) smallest = std::move(program);
     program = {}, program.searched = searched;
     if (!canRecompute || triesLeast) break;
@@ -259,7 +285,7 @@ int BudgetRuns::leaveRoom(PlannedProgram &program) {
 }
 
 /// Plans with what a search within so many bytes finds.
-int BudgetRuns::keepIfBetter(std::optional<int64_t> searched) {
+int BudgetRuns::keepIfBetter(const SearchLimit &searched) {
   constexpr double nearly = 1.05;
   PlannedProgram program;
   program.searched = searched;
@@ -296,6 +322,7 @@ int BudgetRuns::planOtherShardings() {
   auto within = static_cast<double>(std::max<int64_t>(budget - besideArena, 0));
   double limit = first * within;
   int slower = 0;
+  std::vector<Mesh> notTaken = best.bytes <= budget ? best.searched.notTaken : std::vector<Mesh>();
   bool isHopeless = leastStateBytes(*input.module) > budget;
   for (int searches = 0; searches < mostSearches; ++searches, limit *= ratio) {
     bool fits = best.bytes <= budget;
@@ -304,7 +331,7 @@ int BudgetRuns::planOtherShardings() {
     if (fits && (slower == mostSlower || limit < last * within)) break;
     if (!fits && (isHopeless || searches + 1 == mostSearches)) limit = 0;
     double before = best.seconds;
-    if (int status = keepIfBetter(static_cast<int64_t>(limit))) return status;
+    if (int status = keepIfBetter({static_cast<int64_t>(limit), notTaken})) return status;
     if (best.seconds >= before) ++slower;
     if (!found->isWithin) break; // that was the least
     if (best.bytes <= budget && found->seconds > hopeless * best.seconds) break;
@@ -312,16 +339,38 @@ int BudgetRuns::planOtherShardings() {
   return ExitDone;
 }
 
+/// The estimate of a search is not the time of the program: ops are fused later, and not all exchanges run beside
+/// kernels that may. So where other meshes are nearly as good by the estimate, the fastest of the programs is taken.
+int BudgetRuns::planOtherMeshes() {
+  constexpr int mostTries = 2;
+  SearchResult last = *SearchResult::of(*best.input.module);
+  double least = last.seconds;
+  SearchLimit searched = best.searched;
+  for (int tries = 0; tries < mostTries && last.other < nearMesh * least; ++tries) {
+    if (llvm::is_contained(searched.notTaken, last.mesh)) break; // no other one suits
+    searched.notTaken.push_back(last.mesh);
+    if (int status = keepIfBetter(searched)) return status;
+    last = *found;
+  }
+  found = SearchResult::of(*best.input.module);
+  return ExitDone;
+}
+
 int BudgetRuns::find() {
   bool mayChoose = searches(*input.module);
-  if (int status = keepIfBetter(mayChoose ? std::optional(unlimited) : std::nullopt)) return status;
+  if (int status = keepIfBetter({mayChoose ? std::optional(unlimited) : std::nullopt, {}})) return status;
+  bool fits = best.bytes <= budget;
+  if (mayChoose && fits)
+    if (int status = planOtherMeshes()) return status;
   // One that recomputes nothing, and whose exchanges all have room beside
   // kernels, is the fastest one, and one that recomputes very little nearly.
   constexpr double little = 0.001;
-  bool isFastest = best.bytes <= budget && best.recomputation <= little * best.seconds &&
-                   !(*best.input.module)->hasAttr(attrs::arenaLacking);
+  bool isFastest =
+      fits && best.recomputation <= little * best.seconds && !(*best.input.module)->hasAttr(attrs::arenaLacking);
   if (mayChoose && !isFastest)
     if (int status = planOtherShardings()) return status;
+  if (mayChoose && !fits && best.bytes <= budget)
+    if (int status = planOtherMeshes()) return status;
   return finish();
 }
 
@@ -358,7 +407,7 @@ int BudgetRuns::finish() {
     input = std::move(best.input);
     return ExitDone;
   }
-  limitSearch(*input.module, best.searched);
+  best.searched.record(*input.module);
   limitArena(*input.module, best.arena, best.exchanges);
   run.printsWarnings = false; // again
   run.common->tiled.clear();  // it is not explained

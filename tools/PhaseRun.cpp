@@ -114,6 +114,7 @@ int tessera::runPhasesOf(Input &input, const CommandOptions &options, PhaseRun &
 int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, PhaseRun &run) {
   const MemorySettings memory = MemorySettings::of(*input.module);
   Attribute searchMemory = (*input.module)->getAttr(attrs::searchMemory);
+  Attribute searchWithout = (*input.module)->getAttr(searchWithoutAttr);
   if (int status = runPhasesOf(input, options, run)) return status;
   ModuleOp module = *input.module;
   if (isModule(options) || !module->hasAttr(attrs::arena)) return ExitDone;
@@ -125,6 +126,7 @@ int tessera::runPhasesAndPredict(Input &input, const CommandOptions &options, Ph
   if (!smaller.module) return ExitDone; // the model cannot have fewer rows
   memory.record(*smaller.module);
   if (searchMemory) (*smaller.module)->setAttr(attrs::searchMemory, searchMemory);
+  if (searchWithout) (*smaller.module)->setAttr(searchWithoutAttr, searchWithout);
   Attribute found = module->getAttr(attrs::foundSharding);
   again.plansDevices = false; // what is found for the step is the same, and was explained
   input = std::move(smaller);

@@ -102,11 +102,12 @@ static std::string describe(const std::vector<RejectedSpec> &rejected, double se
   std::string text;
   size_t listed = listsAll ? rejected.size() : std::min(rejected.size(), mostRejected);
   for (size_t i = 0; i < listed; ++i) {
-    // A bound may be below what was found.
-    double percent = seconds > 0 ? std::max(0.0, 100 * (rejected[i].seconds / seconds - 1)) : 0;
-    text += fmt::format("{}{} {}+{:.2f} %", text.empty() ? "" : ", ",
+    // A bound may be below what was found; so may a mesh on which the program is slower than the estimate.
+    double percent = seconds > 0 ? 100 * (rejected[i].seconds / seconds - 1) : 0;
+    if (!rejected[i].isExact) percent = std::max(0.0, percent);
+    text += fmt::format("{}{} {}{:+.2f} %", text.empty() ? "" : ", ",
                         rejected[i].choice.empty() ? "none" : rejected[i].choice,
-                        rejected[i].isExact ? "" : "at least ", percent);
+                        rejected[i].isExact ? "" : "at least ", std::abs(percent) < 0.005 ? 0 : percent);
   }
   return listed == rejected.size() ? text : text + fmt::format(", {} more", rejected.size() - listed);
 }

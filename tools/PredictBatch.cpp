@@ -8,6 +8,7 @@
 #include "passes/memory/BatchSearch.h"
 #include "passes/memory/BufferList.h"
 #include "passes/memory/PlanStorage.h"
+#include "passes/sharding/search/ShardingSearch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -37,7 +38,8 @@ static std::optional<int64_t> planPredict(ModuleOp module, const CommandOptions 
   ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
   PipelineOptions first;
   first.compileTo = "localize", first.searches = &searches;
-  setOrRemoveAttr(*input.module, attrs::searchMemory, module->getAttr(attrs::searchMemory));
+  for (StringRef name : {attrs::searchMemory, searchWithoutAttr})
+    setOrRemoveAttr(*input.module, name, module->getAttr(name));
   const ShardSettings ranks = ShardSettings::of(*input.module); // the step decides what is found for --devices
   if ((!ranks.mesh.empty() || ranks.devices > 1) && failed(runPipeline(*input.module, first))) return std::nullopt;
   for (func::FuncOp function : entryFunctions(*input.module))

@@ -22,6 +22,7 @@ private:
     mlir::OwningOpRef<mlir::func::FuncOp> step;
     double bytes;
     bool recomputes, isPinned; ///< of the options
+    std::vector<Mesh> notTaken;
     StepSearch found;
   };
   std::vector<Entry> entries;

@@ -60,6 +60,26 @@ static std::vector<Mesh> distinctMeshes(int64_t count, const SearchDevices &devi
 // Modules
 //===----------------------------------------------------------------------===//
 
+std::optional<std::vector<Mesh>> tessera::meshesNotTaken(ModuleOp module) {
+  std::vector<Mesh> meshes;
+  Attribute recorded = module->getAttr(searchWithoutAttr);
+  if (!recorded) return meshes;
+  auto list = dyn_cast<ArrayAttr>(recorded);
+  if (!list) return std::nullopt;
+  for (Attribute entry : list) {
+    auto ranks = dyn_cast<DenseI64ArrayAttr>(entry);
+    if (!ranks || ranks.size() > mostMeshAxes) return std::nullopt;
+    meshes.emplace_back(ranks.asArrayRef());
+  }
+  return meshes;
+}
+
+void tessera::setMeshesNotTaken(ModuleOp module, const std::vector<Mesh> &meshes) {
+  Builder b(module.getContext());
+  auto list = llvm::map_to_vector(meshes, [&](const Mesh &m) -> Attribute { return b.getDenseI64ArrayAttr(m); });
+  setOrRemoveAttr(module, searchWithoutAttr, meshes.empty() ? ArrayAttr() : b.getArrayAttr(list));
+}
+
 func::FuncOp tessera::decidingFunction(ModuleOp module) {
   SmallVector<func::FuncOp> functions = entryFunctions(module);
   auto step = llvm::find_if(functions, [](func::FuncOp function) { return function.getName() == "step"; });
@@ -112,8 +132,8 @@ namespace {
 class AllMeshes {
 public:
   AllMeshes(const ShardingGraph &graph, const SearchDevices &devices, const SearchLimits &limits,
-            const ShardingPins &pins, StepSearch &least)
-      : graph(graph), devices(devices), limits(limits), pins(pins), least(least) {}
+            const ShardingPins &pins, ArrayRef<Mesh> notTaken, StepSearch &least)
+      : graph(graph), devices(devices), limits(limits), pins(pins), notTaken(notTaken), least(least) {}
 
   StepSearch run(ArrayRef<Mesh> meshes);
 
@@ -130,6 +150,7 @@ private:
   const SearchDevices &devices;
   SearchLimits limits;
   const ShardingPins &pins;
+  ArrayRef<Mesh> notTaken;
   StepSearch best;
   StepSearch &least; ///< what is known to take the fewest bytes, if nothing is within the limits
 };
@@ -158,6 +179,7 @@ void AllMeshes::take(Open &&open) {
     mesh.isExact = found.isFound() && found.cost.seconds <= (1 + sameSeconds) * found.bound;
   }
   best.bound = std::min(best.bound, found.bound);
+  if (llvm::is_contained(notTaken, found.mesh)) return;
   best.secondsBeyond = std::min(best.secondsBeyond, found.secondsBeyond);
   bool isLeast =
       !found.leastForms.empty() && (!least.solution || found.leastCost.bytes < least.solution->leastCost.bytes);
@@ -210,16 +232,24 @@ static StepSearch searchStep(const ShardingGraph &graph, int64_t count, const Se
   std::vector<Mesh> meshes = distinctMeshes(count, devices, pins);
   SearchLimits limits;
   limits.bytes = options.bytes, limits.recomputes = options.recomputes;
-  StepSearch least, best = AllMeshes(graph, devices, limits, pins, least).run(meshes);
+  StepSearch least, best = AllMeshes(graph, devices, limits, pins, options.notTaken, least).run(meshes);
   best.bytes = limits.bytes;
   if (best.solution || !least.solution) return best;
   limits.bytes = moreThanLeastBytes * least.solution->leastCost.bytes;
-  best = AllMeshes(graph, devices, limits, pins, least).run(meshes);
+  best = AllMeshes(graph, devices, limits, pins, options.notTaken, least).run(meshes);
   best.bytes = limits.bytes, best.isWithin = false;
   if (best.solution) return best;
   best.solution = least.solution, best.pins = least.pins;
   best.solution->forms = std::move(best.solution->leastForms), best.solution->cost = best.solution->leastCost;
   return best;
+}
+
+std::optional<double> ModuleSharding::otherMesh() const {
+  std::optional<double> fewest;
+  for (const SearchedMesh &searched : meshes)
+    if (searched.mesh != step.mesh && std::isfinite(searched.seconds) && !llvm::is_contained(notTaken, searched.mesh))
+      fewest = std::min(fewest.value_or(INFINITY), searched.seconds);
+  return fewest;
 }
 
 std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t count, const SearchDevices &devices,
@@ -236,6 +266,11 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   if (!known) known = memory.remember(deciding, options, searchStep(graph, count, devices, options, pins));
   const StepSearch &best = *known;
   result.isWithin = best.isWithin;
+  if (!best.solution && !options.notTaken.empty()) { // no other mesh suits
+    SearchOptions all = options;
+    all.notTaken.clear();
+    return findSharding(module, count, devices, all);
+  }
   if (!best.solution) return std::nullopt;
   SmallVector<StringRef> meshNames = nameMesh(graph, *best.solution, best.pins, module);
   for (auto [name, ranks] : llvm::zip(meshNames, best.solution->mesh))
@@ -244,7 +279,7 @@ std::optional<ModuleSharding> tessera::findSharding(ModuleOp module, int64_t cou
   result.ofStates = best.pins.ofStates; // those that the step lacks are as the user says
   for (const auto &[path, sharding] : ofStep.getStates()) result.ofStates[path] = sharding;
   result.tables.emplace_back(deciding, ofStep.getTable());
-  result.meshes = best.searched, result.bytes = best.bytes;
+  result.notTaken = options.notTaken, result.meshes = best.searched, result.bytes = best.bytes;
   result.isPinned = pins.areGiven(), result.pins = best.pins;
   result.step = *best.solution, result.bound = std::min(best.bound, best.solution->cost.seconds);
   result.memoryDecides = best.secondsBeyond < best.solution->cost.seconds;

@@ -40,6 +40,16 @@ struct StepSearch {
 
 class SearchMemory;
 
+/// On a module: the meshes that a search does not take, since programs on them were found to be slower; a list of lists
+/// of ranks.
+inline constexpr llvm::StringLiteral searchWithoutAttr = "tsr.search_without";
+/// By a search, on a module: the fewest seconds of a step on another mesh that it may take, an f64; absent if there is
+/// none.
+inline constexpr llvm::StringLiteral searchOtherAttr = "tsr.search_other";
+/// What the first attribute says; none if it is malformed.
+std::optional<std::vector<Mesh>> meshesNotTaken(mlir::ModuleOp module);
+void setMeshesNotTaken(mlir::ModuleOp module, const std::vector<Mesh> &meshes);
+
 /// A sharding of all entry functions of a module.
 struct ModuleSharding {
   llvm::SmallVector<AxisAttr> mesh; ///< named by the user, or by what is divided along them
@@ -54,6 +64,10 @@ struct ModuleSharding {
   double bytes = INFINITY;          ///< the limit of what is alive at once that was kept
   bool isWithin = true;             ///< it is the one that was asked for
   bool memoryDecides = false;       ///< one takes fewer seconds, but more bytes than the limit
+
+  /// The fewest seconds of a step on another mesh that may be taken, by its bound; none if there is no such mesh.
+  std::optional<double> otherMesh() const;
+  std::vector<Mesh> notTaken; ///< see `SearchOptions`
 };
 
 /// What is asked of a search.
@@ -62,6 +76,7 @@ struct SearchOptions {
   bool recomputes = false;                                ///< see `SearchLimits`
   bool isPinned = true;                                   ///< what the user says (ShardingPins.h) is kept
   TiledContractions tiled;                                ///< that `tile` will take
+  std::vector<Mesh> notTaken;                             ///< meshes that are searched for their bounds only
   SearchMemory *memory = nullptr;                         ///< of other searches; null: there is none
 };
 
