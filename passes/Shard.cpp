@@ -156,7 +156,7 @@ struct ShardPass : tessera::impl::ShardPassBase<ShardPass> {
       return refuse("no mesh of " + std::to_string(devices) + " devices suits the program and what is said of it");
     ShardSettings said = wordsOf(module);
     std::optional<ModuleSharding> unpinned;
-    wanted.isPinned = false;
+    wanted.isPinned = false, wanted.notTaken.clear();
     if (explains && said.hasPins()) unpinned = findSharding(module, devices, on, wanted);
     Builder builder(&getContext());
     auto amount = [&](StringRef name, double value) {

@@ -349,7 +349,14 @@ int BudgetRuns::planOtherMeshes() {
   for (int tries = 0; tries < mostTries && last.other < nearMesh * least; ++tries) {
     if (llvm::is_contained(searched.notTaken, last.mesh)) break; // no other one suits
     searched.notTaken.push_back(last.mesh);
-    if (int status = keepIfBetter(searched)) return status;
+    int status = ExitDone;
+    std::string text;
+    {
+      CapturedMessages said;
+      status = keepIfBetter(searched), text = said.text();
+    }
+    if (status == ExitInternal) return messages() << text, status;
+    if (status != ExitDone) break; // what the user says does not suit that mesh
     last = *found;
   }
   found = SearchResult::of(*best.input.module);

@@ -82,13 +82,6 @@ static void countOps(const FailureOr<KernelPlan> &plan, OpCounts &counts) {
   }
 }
 
-KernelWork KernelWork::dividedBy(int64_t parts) const {
-  KernelWork part{flops / parts, isContraction, read / parts, written / parts, ops, gemms};
-  for (OpCount &count : part.ops) count.elements /= parts;
-  for (MultiplyWork &gemm : part.gemms) gemm.count /= static_cast<double>(parts);
-  return part;
-}
-
 //===----------------------------------------------------------------------===//
 // Kernels, contractions, tiled ops
 //===----------------------------------------------------------------------===//
@@ -155,8 +148,9 @@ class TiledWork {
 public:
   explicit TiledWork(TiledOp tiled);
 
-  /// Adds a contraction that is computed `times` times.
-  void add(ContractOp contract, int64_t times, KernelWork &work) const;
+  /// Adds a contraction that is computed `times` times. Once it counts as an operation of the program, or not at all if
+  /// another launch computes it, too, and counts it.
+  void add(ContractOp contract, int64_t times, bool counts, KernelWork &work) const;
   /// The elements that kernels compute: nearly all are elements of the matrices.
   SmallVector<OpCount, 0> listed(OpCounts counts) const;
 
@@ -180,15 +174,15 @@ TiledWork::TiledWork(TiledOp tiled) : tiled(tiled), axes(MatrixAxes::of(tiled)) 
   share = double(tiled.countedElements(rows, columns)) / (double(rows) * double(columns));
 }
 
-void TiledWork::add(ContractOp contract, int64_t times, KernelWork &work) const {
+void TiledWork::add(ContractOp contract, int64_t times, bool counts, KernelWork &work) const {
   TiledOp op = tiled;
-  work.flops += times * (cast<CostOpInterface>(contract.getOperation()).getFlops() / (rows * columns) *
-                         op.countedElements(rows, columns));
+  int64_t perElement = cast<CostOpInterface>(contract.getOperation()).getFlops() / (rows * columns);
+  if (counts) work.flops += perElement * op.countedElements(rows, columns);
   std::optional<TiledContraction> role = axes ? tiledRole(contract, *axes) : std::nullopt;
   if (!role) return;
   MultiplyWork gemm;
   gemm.type = *elementTypeOf(tensorType(contract.getLhs()).getElementType());
-  gemm.count = share * double(times), gemm.isTiled = true;
+  gemm.count = share * double(times), gemm.counted = counts ? 1 / double(times) : 0, gemm.isTiled = true;
   for (AxisAttr axis : axes->batch) gemm.count *= double(axis.getSize());
   int64_t ofRows = axes->rows.getSize(), ofColumns = axes->columns.getSize();
   switch (role->role) {
@@ -206,7 +200,7 @@ void TiledWork::add(ContractOp contract, int64_t times, KernelWork &work) const 
 }
 
 SmallVector<OpCount, 0> TiledWork::listed(OpCounts counts) const {
-  for (auto &[op, elements] : counts) elements = static_cast<int64_t>(double(elements) * share);
+  for (auto &[op, elements] : counts) elements = std::llround(double(elements) * share);
   return listOf(counts);
 }
 
@@ -220,7 +214,7 @@ KernelWork tessera::workOf(TiledOp tiled) {
   OpCounts counts;
   for (Operation &op : tiled.getBlock().without_terminator()) {
     if (auto kernel = dyn_cast<KernelOp>(op)) countOps(planKernel(kernel), counts);
-    if (auto contract = dyn_cast<ContractOp>(op)) parts.add(contract, 1, work);
+    if (auto contract = dyn_cast<ContractOp>(op)) parts.add(contract, 1, true, work);
   }
   for (Value operand : tiled.getInputs()) work.read += elementBytes(tensorType(operand));
   for (Value result : tiled.getResults()) work.written += elementBytes(tensorType(result));
@@ -234,7 +228,8 @@ static bool isMadeBy(const TiledLaunch &launch, Value value, const MatrixAxes &a
   return contract ? (tiledRole(contract, axes)->role == TiledRole::SumsColumns) == launch.ownsRows : launch.ownsRows;
 }
 
-static KernelWork workOf(const TiledWork &parts, const TiledLaunch &launch) {
+/// The first launch counts the matrices.
+static KernelWork workOf(const TiledWork &parts, const TiledLaunch &launch, bool isFirst) {
   TiledOp tiled = parts.tiled;
   KernelWork work;
   work.isContraction = true;
@@ -253,7 +248,7 @@ static KernelWork workOf(const TiledWork &parts, const TiledLaunch &launch) {
   for (auto contract : tiled.getBlock().getOps<ContractOp>()) {
     bool isMatrix = tiledRole(contract, *parts.axes)->role == TiledRole::MakesMatrix;
     if (isMatrix || isMadeBy(launch, contract.getResult(), *parts.axes))
-      parts.add(contract, isMatrix ? sweeps : 1, work);
+      parts.add(contract, isMatrix ? sweeps : 1, isFirst || !isMatrix, work);
   }
   for (Value operand : tiled.getInputs()) work.read += elementBytes(tensorType(operand));
   for (Value value : cast<YieldOp>(tiled.getBlock().getTerminator()).getValues())
@@ -266,7 +261,8 @@ SmallVector<KernelWork, 2> tessera::workOfLaunches(TiledOp tiled) {
   TiledWork parts(tiled);
   SmallVector<KernelWork, 2> works;
   if (!parts.axes) return {workOf(tiled)};
-  for (const TiledLaunch &launch : launchesOf(tiled, *parts.axes)) works.push_back(::workOf(parts, launch));
+  for (const TiledLaunch &launch : launchesOf(tiled, *parts.axes))
+    works.push_back(::workOf(parts, launch, /*isFirst=*/works.empty()));
   return works;
 }
 

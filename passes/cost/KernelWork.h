@@ -17,6 +17,7 @@ struct MultiplyWork {
   int64_t m = 0, n = 0, k = 0;
   bool isTiled = false; ///< inside a tiled op: operands and results stay in caches
   bool tf32 = false;    ///< f32 operands may be rounded to tf32
+  double counted = 1;   ///< the part of them that are operations of the program: what is computed anew is none
 };
 
 /// How many elements an op computes, by its mnemonic: `exp`. An op that several sweeps compute counts in each.
@@ -33,9 +34,6 @@ struct KernelWork {
   /// Of kernels, and of the kernels in tiled ops: what is computed element by element, in the order of names.
   llvm::SmallVector<OpCount, 0> ops = {};
   llvm::SmallVector<MultiplyWork, 0> gemms = {}; ///< of contractions and tiled ops
-
-  /// The work of each of `parts` that share it evenly.
-  KernelWork dividedBy(int64_t parts) const;
 };
 
 KernelWork workOf(KernelOp kernel);
@@ -45,7 +43,8 @@ KernelWork workOf(llvm::ArrayRef<mlir::Operation *> ops);
 KernelWork workOf(llvm::ArrayRef<ContractOp> contractions);
 KernelWork workOf(TiledOp tiled);
 /// The work of each launch of a tiled op on a GPU (passes/tile/TiledLaunches.h): matrices are computed in each, and
-/// elements of a softmax whose sums take one sweep are computed once.
+/// elements of a softmax whose sums take one sweep are computed once. The operations (`flops`, `counted`) add up to those
+/// of the op.
 llvm::SmallVector<KernelWork, 2> workOfLaunches(TiledOp tiled);
 /// The work of a GEMM, which may be a part of a contraction.
 KernelWork workOf(const ContractionGemm &gemm);

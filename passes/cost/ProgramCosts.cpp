@@ -53,7 +53,8 @@ public:
     for (const OpenLoop &loop : open) entry.loops[loop.number].seconds += seconds;
     if (cost.call->kind == CallKind::Exchange) return addExchange(cost, seconds);
     for (OpenLoop &loop : open) loop.kernels += seconds;
-    for (const MultiplyWork &gemm : cost.work.gemms) flops[{gemm.type, gemm.tf32}] += cost.runs * flopsOf(gemm);
+    for (const MultiplyWork &gemm : cost.work.gemms)
+      flops[{gemm.type, gemm.tf32}] += cost.runs * gemm.counted * flopsOf(gemm);
   }
 
   EntryCost finish() {

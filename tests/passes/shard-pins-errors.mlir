@@ -7,6 +7,11 @@ module attributes {tsr.axes = ["in", "out"], tsr.phase = "optimize", tsr.devices
 
 // -----
 
+// expected-error@+1 {{expected lists of ranks in a list for `tsr.search_without`}}
+module attributes {tsr.axes = ["in"], tsr.phase = "optimize", tsr.devices = 2 : i64, tsr.search_without = [2 : i64]} {}
+
+// -----
+
 // expected-error@+1 {{the mesh has 2 ranks, and --devices says 1: say the same number with both}}
 module attributes {tsr.axes = ["in", "out"], tsr.phase = "optimize", tsr.devices = 1 : i64, tsr.mesh = [#tsr.axis<data: 2>]} {}
 

@@ -76,3 +76,28 @@ module attributes {tsr.axes = ["place"], tsr.phase = "optimize", tsr.devices = 2
     return %sum : !tsr.tensor<[], f32>
   }
 }
+
+// -----
+
+// Another mesh than the one that is not to be taken, of four ranks; if there is no other, that one.
+// CHECK: tsr.mesh = [#tsr.axis<{{[a-z]+}}: 2>, #tsr.axis<{{[a-z0-9]+}}: 2>]
+module attributes {tsr.axes = ["batch", "in"], tsr.phase = "optimize", tsr.devices = 4 : i64, tsr.search_without = [array<i64: 4>]} {
+  tsr.state @w "weight" !tsr.tensor<[in: 64], f32>
+  func.func @step(%x: !tsr.tensor<[batch: 64, in: 64], f32> {tsr.input = {name = "x", role = "data"}},
+      %w: !tsr.tensor<[in: 64], f32> {tsr.state = @w}) -> (!tsr.tensor<[batch: 64], f32> {tsr.output = {name = "y", role = "prediction"}}) {
+    %y = tsr.contract %x, %w over [in] : (!tsr.tensor<[batch: 64, in: 64], f32>, !tsr.tensor<[in: 64], f32>) -> !tsr.tensor<[batch: 64], f32>
+    return %y : !tsr.tensor<[batch: 64], f32>
+  }
+}
+
+// -----
+
+// CHECK: tsr.mesh = [#tsr.axis<{{[a-z]+}}: 2>]
+module attributes {tsr.axes = ["batch", "in"], tsr.phase = "optimize", tsr.devices = 2 : i64, tsr.search_without = [array<i64: 2>]} {
+  tsr.state @w "weight" !tsr.tensor<[in: 64], f32>
+  func.func @step(%x: !tsr.tensor<[batch: 64, in: 64], f32> {tsr.input = {name = "x", role = "data"}},
+      %w: !tsr.tensor<[in: 64], f32> {tsr.state = @w}) -> (!tsr.tensor<[batch: 64], f32> {tsr.output = {name = "y", role = "prediction"}}) {
+    %y = tsr.contract %x, %w over [in] : (!tsr.tensor<[batch: 64, in: 64], f32>, !tsr.tensor<[in: 64], f32>) -> !tsr.tensor<[batch: 64], f32>
+    return %y : !tsr.tensor<[batch: 64], f32>
+  }
+}

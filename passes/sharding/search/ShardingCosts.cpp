@@ -142,9 +142,13 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
     });
     return isDivided ? 1.0 : matrix->share;
   };
-  auto timesMade = [](const TiledMatrix *matrix, Value value) {
-    bool isMatrix = matrix && tensorType(value).hasAxis(matrix->rows) && tensorType(value).hasAxis(matrix->columns);
-    return isMatrix ? static_cast<double>(matrix->launches) : 1.0;
+  auto isTiled = [&](const TiledMatrix *matrix) {
+    return matrix && !llvm::is_contained(form.along, graph.axisNumber(matrix->columns));
+  };
+  auto timesMade = [&](const TiledMatrix *matrix, Value value) {
+    NamedTensorType type = tensorType(value);
+    bool isMade = isTiled(matrix) && type.hasAxis(matrix->rows) && type.hasAxis(matrix->columns);
+    return isMade ? static_cast<double>(matrix->launches) : 1.0;
   };
   auto shared = [](int64_t elements, double share) { return std::llround(share * static_cast<double>(elements)); };
   for (Operation *op : node.ops) {
@@ -152,7 +156,7 @@ CallWork ShardingCosts::workOf(unsigned number, const Form &form) const {
       work.gemms.push_back(multiply(tensorType(contract.getLhs()), tensorType(contract.getRhs()),
                                     names(contract.getOver()), contract.getLhs()));
       const TiledMatrix *matrix = graph.matrixOf(op);
-      work.gemms.back().isTiled = matrix && !llvm::is_contained(form.along, graph.axisNumber(matrix->columns));
+      work.gemms.back().isTiled = isTiled(matrix);
       work.gemms.back().count *= shareOf(matrix) * timesMade(matrix, contract.getResult());
       work.kind = work.gemms.back().isTiled ? CallKind::Kernel : CallKind::Gemm;
       continue;

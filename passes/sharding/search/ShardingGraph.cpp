@@ -65,10 +65,11 @@ const TiledMatrix *ShardingGraph::matrixOf(Value value) const {
   bool isInside = canBeTiled(def);
   forEachUse(value, [&](OpOperand &use) { isInside &= canBeTiled(use.getOwner()); });
   if (!isInside) return nullptr;
+  auto rank = [](const TiledMatrix &matrix) { return std::pair(matrix.share, matrix.launches); };
   const TiledMatrix *found = nullptr;
   for (const auto &[contract, matrix] : tiled)
     if (contract->getBlock() == def->getBlock() && tensorType(value).hasAxis(matrix.rows) &&
-        tensorType(value).hasAxis(matrix.columns) && (!found || matrix.share > found->share))
+        tensorType(value).hasAxis(matrix.columns) && (!found || rank(matrix) > rank(*found)))
       found = &matrix;
   return found;
 }

@@ -203,7 +203,8 @@ StepSearch AllMeshes::run(ArrayRef<Mesh> meshes) {
   llvm::stable_sort(open, [](const Open &a, const Open &b) { return a.solution.bound < b.solution.bound; });
   for (Open &each : open) {
     setLimits(each.naming);
-    if (each.solution.bound < limits.seconds) solveWithin(graph, devices, limits, each.solution);
+    bool mayBeTaken = !llvm::is_contained(notTaken, each.solution.mesh) && each.solution.bound < limits.seconds;
+    if (mayBeTaken) solveWithin(graph, devices, limits, each.solution);
     take(std::move(each));
   }
   return std::move(best);
