@@ -43,8 +43,8 @@ KernelWork workOf(llvm::ArrayRef<mlir::Operation *> ops);
 KernelWork workOf(llvm::ArrayRef<ContractOp> contractions);
 KernelWork workOf(TiledOp tiled);
 /// The work of each launch of a tiled op on a GPU (passes/tile/TiledLaunches.h): matrices are computed in each, and
-/// elements of a softmax whose sums take one sweep are computed once. The operations (`flops`, `counted`) add up to those
-/// of the op.
+/// elements of a softmax whose sums take one sweep are computed once. The operations (`flops`, `counted`) add up to
+/// those of the op.
 llvm::SmallVector<KernelWork, 2> workOfLaunches(TiledOp tiled);
 /// The work of a GEMM, which may be a part of a contraction.
 KernelWork workOf(const ContractionGemm &gemm);
