@@ -182,8 +182,10 @@ LogicalResult EntryEmitter::emitKernelCall(Operation *first) {
   FailureOr<SmallVector<EmittedKernel>> emitted = backend.emitKernels(ops, alignments);
   if (failed(emitted)) return failure();
   auto tiled = dyn_cast<TiledOp>(first);
-  SmallVector<KernelWork, 2> works{workOf(ops)};
-  if (tiled && backend.hasDeviceMemory()) works = workOfLaunches(tiled);
+  SmallVector<KernelWork, 2> works{workOf(ops)}, launches;
+  if (tiled && backend.hasDeviceMemory()) launches = workOfLaunches(tiled);
+  if (launches.size() == emitted->size()) works = std::move(launches);
+  works.resize(emitted->size()); // the first call does all, where a backend divides the work in a way of its own
   for (auto [i, kernel, work] : llvm::enumerate(*emitted, works)) {
     bool isPart = i + 1 < emitted->size();
     uint32_t number = kernels.add(kernel, work, originOf(ops), siteOf(ops), isPart);

@@ -228,8 +228,8 @@ static bool isMadeBy(const TiledLaunch &launch, Value value, const MatrixAxes &a
   return contract ? (tiledRole(contract, axes)->role == TiledRole::SumsColumns) == launch.ownsRows : launch.ownsRows;
 }
 
-/// The first launch counts the matrices.
-static KernelWork workOf(const TiledWork &parts, const TiledLaunch &launch, bool isFirst) {
+/// The first launch counts the matrices; what all of them read is the least that must be read, in equal parts.
+static KernelWork workOf(const TiledWork &parts, const TiledLaunch &launch, int64_t launches, bool isFirst) {
   TiledOp tiled = parts.tiled;
   KernelWork work;
   work.isContraction = true;
@@ -251,6 +251,7 @@ static KernelWork workOf(const TiledWork &parts, const TiledLaunch &launch, bool
       parts.add(contract, isMatrix ? sweeps : 1, isFirst || !isMatrix, work);
   }
   for (Value operand : tiled.getInputs()) work.read += elementBytes(tensorType(operand));
+  work.read /= launches;
   for (Value value : cast<YieldOp>(tiled.getBlock().getTerminator()).getValues())
     if (isMadeBy(launch, value, *parts.axes)) work.written += elementBytes(tensorType(value));
   work.ops = parts.listed(std::move(counts));
@@ -261,8 +262,9 @@ SmallVector<KernelWork, 2> tessera::workOfLaunches(TiledOp tiled) {
   TiledWork parts(tiled);
   SmallVector<KernelWork, 2> works;
   if (!parts.axes) return {workOf(tiled)};
-  for (const TiledLaunch &launch : launchesOf(tiled, *parts.axes))
-    works.push_back(::workOf(parts, launch, /*isFirst=*/works.empty()));
+  SmallVector<TiledLaunch, 2> launches = launchesOf(tiled, *parts.axes);
+  for (const TiledLaunch &launch : launches)
+    works.push_back(::workOf(parts, launch, static_cast<int64_t>(launches.size()), /*isFirst=*/works.empty()));
   return works;
 }
 

@@ -188,7 +188,7 @@ void ProgramMaker::makeStep() {
   results.push_back({loss, "", "loss", "loss"});
   results.push_back({clip.getNorm(), "", "norm", "metric"});
   for (auto [name, gradient] : llvm::zip(names, gradients))
-    results.push_back({gradient, "", "gradient " + name, "metric"});
+    results.push_back({gradient, "", "gradient " + name, "result"});
   level.finishEntry(results);
 }
 
@@ -196,7 +196,7 @@ void ProgramMaker::makeForward(StringRef entry) {
   Level level(shapes, entry);
   std::vector<std::string> unused;
   if (entry == "predict")
-    level.finishEntry({{forward(level, false), "", "prediction", "prediction"}});
+    level.finishEntry({{forward(level, false), "", "prediction", "result"}});
   else
     level.finishEntry({{lossAndGradients(level, false, unused)[0], "", "loss", "loss"}});
 }

@@ -133,7 +133,6 @@ TEST(Manifest, RefusesValuesThatNothingWritesOrReads) {
             "manifest: 'step' has no outputs of the role 'data', which 'v' has");
   EXPECT_EQ(errorOf(withValue("step", "outputs", "finite", "f32")),
             "manifest: the output 'v' of 'step' must be a scalar of i32");
-  EXPECT_EQ(errorOf(withValue("train", "outputs", "loss", "f32")), "manifest: there is no entry function 'train'");
 }
 
 TEST(Manifest, RefusesStatesOfUnknownKinds) {
