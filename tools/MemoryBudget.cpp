@@ -90,7 +90,7 @@ struct PlannedProgram {
   bool isBelow(const PlannedProgram &other) const { return bytes < other.bytes; }
   /// What a budget leaves the arena, with what this program takes beside it.
   int64_t arenaWithin(int64_t budget) const { return ofArena + budget - bytes; }
-  /// Bytes of the arena more than `rematerialize` counted when it chose the plan; 0 if it chose none.
+  /// Bytes of the arena more than `rematerialize` counted when it chose the plan; 0 where it had no limit to choose by.
   int64_t uncounted() const;
 };
 

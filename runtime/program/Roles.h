@@ -11,8 +11,9 @@
 
 namespace tessera::runtime {
 
-/// Throws an Error that starts with `where` for an input that nothing would write, or an output that nothing would
-/// read: its role is unknown, is none of its entry function, or is one of another type.
+/// Throws an Error that starts with `where` for an input that nothing would write, or an output that would not be read
+/// as what it is: its role is unknown, is none of its entry function, or is one of another type. All entry functions
+/// but `init` may have outputs of the role `result`: where nothing reads them, they do no harm.
 void checkRoles(const EntryFunction &entry, const char *where);
 
 /// Throws an Error that starts with `where` for a state of an unknown kind.
